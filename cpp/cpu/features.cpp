@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu/features.hpp"
+
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+namespace evidex::cpu {
+namespace {
+
+#if defined(__x86_64__)
+
+struct Registers {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+};
+
+Registers cpuid(unsigned leaf) noexcept {
+  Registers r;
+  __get_cpuid_count(leaf, 0, &r.a, &r.b, &r.c, &r.d);
+  return r;
+}
+
+/// XCR0: which register files the operating system saves. Only valid when OSXSAVE is set.
+std::uint64_t xcr0() noexcept {
+  std::uint32_t low = 0;
+  std::uint32_t high = 0;
+  __asm__ __volatile__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+  return (std::uint64_t{high} << 32) | low;
+}
+
+Features detect() noexcept {
+  const Registers leaf1 = cpuid(1);
+  constexpr unsigned kOsxsave = 1U << 27;
+  if ((leaf1.c & kOsxsave) == 0) return 0;
+  constexpr std::uint64_t kXmmAndYmm = 0x6;
+  if ((xcr0() & kXmmAndYmm) != kXmmAndYmm) return 0;
+  Features found = 0;
+  if ((leaf1.c & (1U << 12)) != 0) found |= kFma;
+  if ((cpuid(7).b & (1U << 5)) != 0) found |= kAvx2;
+  return found;
+}
+
+#else
+
+Features detect() noexcept { return 0; }
+
+#endif
+
+}  // namespace
+
+Features features() noexcept {
+  static const Features found = detect();
+  return found;
+}
+
+}  // namespace evidex::cpu

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "index/row_store.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/float_state.hpp"
+#include "index/prepare.hpp"
+
+namespace evidex::index {
+namespace {
+
+std::atomic<std::uint64_t> g_layouts{0};
+
+constexpr std::uint64_t kEndOfIds = std::uint64_t{1} << 63;
+
+void mark_dead(Snapshot::DeadBits& dead, std::int64_t row) {
+  const auto at = static_cast<std::size_t>(row);
+  if (dead.size() <= at / 64) dead.resize(at / 64 + 1);
+  dead[at / 64] |= Snapshot::Word{1} << (at % 64);
+}
+
+}  // namespace
+
+RowStore::RowStore(std::size_t dim, const kernels::Metric& metric) {
+  auto empty = std::make_shared<Snapshot>();
+  empty->dim = dim;
+  empty->metric = metric;
+  empty->layout = ++g_layouts;
+  current_ = std::move(empty);
+}
+
+std::shared_ptr<const Snapshot> RowStore::snapshot() const {
+  const std::shared_lock lock(published_);
+  return current_;
+}
+
+Found RowStore::find(std::span<const std::int64_t> ids) const {
+  Found found;
+  found.rows.reserve(ids.size());
+  const std::shared_lock lock(published_);
+  found.snapshot = current_;
+  for (const std::int64_t id : ids) found.rows.push_back(ids_.find(id));
+  return found;
+}
+
+void RowStore::check_ids(std::span<const std::int64_t> ids) {
+  bool increasing = true;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0) {
+      throw InvalidInput("ids: row " + std::to_string(i) + " has id " + std::to_string(ids[i]) +
+                         "; ids are 0 or greater");
+    }
+    increasing = increasing && (i == 0 || ids[i - 1] < ids[i]);
+  }
+  if (increasing) return;
+  std::vector<std::size_t> order(ids.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return ids[a] != ids[b] ? ids[a] < ids[b] : a < b;
+  });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (ids[order[i - 1]] == ids[order[i]]) {
+      throw InvalidInput("ids: id " + std::to_string(ids[order[i]]) + " stands in rows " +
+                         std::to_string(order[i - 1]) + " and " + std::to_string(order[i]) +
+                         " of one call; each id may be given once");
+    }
+  }
+}
+
+void RowStore::add(const Batch& batch, Stop& stop) {
+  const std::lock_guard writer(writer_);
+  append(batch, OnStored::refuse, stop);
+}
+
+void RowStore::upsert(const Batch& batch, Stop& stop) {
+  const std::lock_guard writer(writer_);
+  append(batch, OnStored::replace, stop);
+}
+
+std::int64_t RowStore::add_automatic(const Batch& batch, Stop& stop) {
+  const std::lock_guard writer(writer_);
+  const std::size_t n = batch.rules.size();
+  if (n > kEndOfIds - next_id_) {
+    throw InvalidInput("ids: automatic ids are used up (the largest id stored so far leaves room for " +
+                       std::to_string(kEndOfIds - next_id_) + ", " + std::to_string(n) + " are needed); give ids");
+  }
+  const auto first = static_cast<std::int64_t>(next_id_);
+  std::vector<std::int64_t> ids(n);
+  std::iota(ids.begin(), ids.end(), first);
+  append({ids, batch.vectors, batch.rules}, OnStored::refuse, stop);
+  return first;
+}
+
+std::shared_ptr<Snapshot> RowStore::next_snapshot() const {
+  auto next = std::make_shared<Snapshot>(*current_);
+  ++next->generation;
+  return next;
+}
+
+void RowStore::ensure_chunks(Snapshot& next, std::size_t rows) {
+  const std::size_t needed = rows == 0 ? 0 : ChunkOf::of(rows - 1) + 1;
+  if (needed <= next.chunks->size()) return;
+  auto grown = std::make_shared<ChunkList>(*next.chunks);
+  while (grown->size() < needed) {
+    grown->push_back(std::make_shared<Chunk>(ChunkOf::rows(grown->size()), next.dim));
+  }
+  next.chunks = std::move(grown);
+}
+
+void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop) {
+  const FloatState state;
+  constexpr std::size_t kRowsPerCheck = 256;
+  for (std::size_t done = 0; done < batch.ids.size();) {
+    stop.throw_if_requested();
+    const std::size_t row = first_row + done;
+    const std::size_t c = ChunkOf::of(row);
+    const std::size_t at = row - ChunkOf::begin(c);
+    const std::size_t n = std::min({kRowsPerCheck, batch.ids.size() - done, ChunkOf::rows(c) - at});
+    Chunk& chunk = *(*next.chunks)[c];
+    prepare(next.metric, next.dim, batch.vectors, done, n, chunk.vectors.data() + at * next.dim, "vectors");
+    std::memcpy(chunk.ids.data() + at, batch.ids.data() + done, n * sizeof(std::int64_t));
+    std::memcpy(chunk.rules.data() + at, batch.rules.data() + done, n * sizeof(std::uint32_t));
+    done += n;
+  }
+}
+
+void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
+  const std::size_t n = batch.ids.size();
+  if (n == 0) return;
+  check_ids(batch.ids);
+  // Only this thread writes, so ids_ and current_ may be read here without the lock.
+  const auto next = next_snapshot();
+  std::shared_ptr<Snapshot::DeadBits> dead;
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::int64_t stored = ids_.find(batch.ids[i]);
+    if (stored == IdTable::kAbsent) continue;
+    if (on_stored == OnStored::refuse) {
+      throw InvalidInput("ids: row " + std::to_string(i) + " has id " + std::to_string(batch.ids[i]) +
+                         ", which is stored already; use upsert to replace it");
+    }
+    if (!dead) dead = std::make_shared<Snapshot::DeadBits>(*next->dead);
+    mark_dead(*dead, stored);
+    ++next->dead_rows;
+  }
+  if (dead) next->dead = std::move(dead);
+  const std::size_t first_row = next->rows;
+  next->rows += n;
+  ensure_chunks(*next, next->rows);
+  copy_in(*next, first_row, batch, stop);
+
+  const std::unique_lock lock(published_);
+  ids_.reserve(ids_.size() + n);
+  // Nothing below can fail.
+  for (std::size_t i = 0; i < n; ++i) {
+    ids_.assign(batch.ids[i], static_cast<std::int64_t>(first_row + i));
+    next_id_ = std::max(next_id_, static_cast<std::uint64_t>(batch.ids[i]) + 1);
+  }
+  current_ = next;
+}
+
+void RowStore::remove(std::span<const std::int64_t> ids) {
+  const std::lock_guard writer(writer_);
+  if (ids.empty()) return;
+  check_ids(ids);
+  const auto next = next_snapshot();
+  auto dead = std::make_shared<Snapshot::DeadBits>(*next->dead);
+  for (const std::int64_t id : ids) {
+    const std::int64_t row = ids_.find(id);
+    if (row == IdTable::kAbsent) throw NotFound("id " + std::to_string(id) + " is not stored; nothing was removed");
+    mark_dead(*dead, row);
+  }
+  next->dead = std::move(dead);
+  next->dead_rows += ids.size();
+
+  const std::unique_lock lock(published_);
+  for (const std::int64_t id : ids) ids_.erase(id);
+  current_ = next;
+}
+
+}  // namespace evidex::index

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "index/snapshot.hpp"
+
+#include "access/grant.hpp"
+
+namespace evidex::index {
+
+using search::Bitmask;
+
+Bitmask Snapshot::live() const {
+  std::vector<Word> words(this->words());
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = ~dead_word(i);
+  return Bitmask(rows, std::move(words));
+}
+
+Bitmask Snapshot::grant(std::span<const std::uint8_t> allowed) const {
+  std::vector<Word> words(this->words());
+  for (std::size_t c = 0; ChunkOf::begin(c) < rows; ++c) {
+    const std::size_t begin = ChunkOf::begin(c);
+    const std::size_t count = std::min(ChunkOf::rows(c), rows - begin);
+    access::compile_grant({(*chunks)[c]->rules.data(), count}, allowed, words.data() + begin / 64);
+  }
+  return Bitmask(rows, std::move(words));
+}
+
+std::size_t Snapshot::count_permitted(const Bitmask& mask) const {
+  if (dead_rows == 0 && mask.rows() <= rows) return mask.count();
+  std::size_t count = 0;
+  for_each_permitted(mask, 0, words(),
+                     [&](std::size_t, Word word) { count += static_cast<std::size_t>(std::popcount(word)); });
+  return count;
+}
+
+std::vector<std::int64_t> Snapshot::permitted_ids(const Bitmask& mask) const {
+  std::vector<std::int64_t> ids;
+  ids.reserve(count_permitted(mask));
+  for_each_permitted(mask, 0, words(), [&](std::size_t i, Word word) {
+    for (; word != 0; word &= word - 1) ids.push_back(id(i * 64 + static_cast<std::size_t>(std::countr_zero(word))));
+  });
+  return ids;
+}
+
+}  // namespace evidex::index

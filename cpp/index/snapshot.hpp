@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// An immutable view of a row store: how many rows it has, where they lie, which were removed. A
+// search pins one and is untouched by whatever is written meanwhile.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "index/chunks.hpp"
+#include "kernels/metrics.hpp"
+#include "search/bitmask.hpp"
+
+namespace evidex::index {
+
+struct Snapshot {
+  using Word = search::Bitmask::Word;
+  using DeadBits = std::vector<Word>;  // may be shorter than the rows: missing words have no dead rows
+
+  std::size_t dim = 0;
+  kernels::Metric metric{};
+  std::uint64_t layout = 0;      // numbering of rows; unique among stores of this process
+  std::uint64_t generation = 0;  // counts publications
+  std::size_t rows = 0;          // dead ones included
+  std::size_t dead_rows = 0;
+  std::shared_ptr<const ChunkList> chunks = std::make_shared<ChunkList>();
+  std::shared_ptr<const DeadBits> dead = std::make_shared<DeadBits>();
+
+  std::size_t live_rows() const noexcept { return rows - dead_rows; }
+  Word dead_word(std::size_t i) const noexcept { return i < dead->size() ? (*dead)[i] : 0; }
+
+  const float* vector(std::size_t row) const noexcept {
+    const std::size_t c = ChunkOf::of(row);
+    return (*chunks)[c]->vectors.data() + (row - ChunkOf::begin(c)) * dim;
+  }
+  std::int64_t id(std::size_t row) const noexcept {
+    const std::size_t c = ChunkOf::of(row);
+    return (*chunks)[c]->ids[row - ChunkOf::begin(c)];
+  }
+
+  /// Rows not removed.
+  search::Bitmask live() const;
+
+  /// Rows whose rule number is allowed (`allowed[rule] != 0`), removed ones included.
+  search::Bitmask grant(std::span<const std::uint8_t> allowed) const;
+
+  /// Calls f(word index, bits) for each mask word that, after removed rows and rows this snapshot
+  /// does not have are taken out, is not zero.
+  template <class F>
+  void for_each_permitted(const search::Bitmask& mask, std::size_t begin, std::size_t end, F&& f) const {
+    mask.for_each_word(begin, std::min(end, words()), [&](std::size_t i, Word word) {
+      word &= ~dead_word(i);
+      if (i + 1 == words() && rows % 64 != 0) word &= (Word{1} << (rows % 64)) - 1;
+      if (word != 0) f(i, word);
+    });
+  }
+
+  std::size_t words() const noexcept { return rows / 64 + (rows % 64 != 0); }
+
+  /// Live rows the mask permits.
+  std::size_t count_permitted(const search::Bitmask& mask) const;
+
+  /// Their ids, in row order.
+  std::vector<std::int64_t> permitted_ids(const search::Bitmask& mask) const;
+};
+
+}  // namespace evidex::index

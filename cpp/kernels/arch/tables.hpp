@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tables that the arch files define, one per row of cpu/isa.hpp.
+#pragma once
+
+#include "kernels/table.hpp"
+
+namespace evidex::kernels {
+
+namespace scalar {
+extern const Table kTable;
+}
+#if defined(__x86_64__)
+namespace avx2 {
+extern const Table kTable;
+}
+#endif
+
+}  // namespace evidex::kernels

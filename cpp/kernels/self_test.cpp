@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kernels/self_test.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "kernels/arch/tables.hpp"
+
+namespace evidex::kernels {
+namespace {
+
+constexpr std::size_t kRows = 7;  // not a multiple of any number of rows kept together
+constexpr std::size_t kMaxDim = 67;
+
+/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): values of both signs over many magnitudes.
+struct Values {
+  std::uint64_t state = 1;
+
+  float next() {
+    state += 0x9E3779B97F4A7C15ULL;
+    std::uint64_t z = state;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
+    z ^= z >> 31;
+    float magnitude = static_cast<float>(z >> 40) * 0x1p-24F;
+    if ((z & 7) == 0) magnitude *= 0x1p-70F;  // products of two of these are subnormal
+    return (z & 8) != 0 ? -magnitude : magnitude;
+  }
+};
+
+bool same_bits(const float* a, const float* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(float)) == 0; }
+
+bool metric_agrees(const MetricKernels& mine, const MetricKernels& reference, const float* query, const float* rows,
+                   std::size_t dim) {
+  std::array<const float*, kRows> pointers;
+  for (std::size_t r = 0; r < kRows; ++r) pointers[r] = rows + r * kMaxDim;
+  std::array<float, kRows> expected;
+  std::array<float, kRows> scores;
+  reference.scan(query, rows, kMaxDim, kRows, dim, expected.data());
+  mine.scan(query, rows, kMaxDim, kRows, dim, scores.data());
+  if (!same_bits(scores.data(), expected.data(), kRows)) return false;
+  mine.gather(query, pointers.data(), kRows, dim, scores.data());
+  return same_bits(scores.data(), expected.data(), kRows);
+}
+
+}  // namespace
+
+bool agrees_with_scalar(const Table& table) {
+  Values values;
+  std::array<float, kMaxDim> query;
+  std::array<float, kRows * kMaxDim> rows;
+  for (float& v : query) v = values.next();
+  for (float& v : rows) v = values.next();
+  for (const std::size_t dim : {1UL, 7UL, 8UL, 15UL, 16UL, 17UL, 31UL, 32UL, 33UL, kMaxDim}) {
+    for (std::size_t m = 0; m < kMetrics.size(); ++m) {
+      if (!metric_agrees(table.metrics[m], scalar::kTable.metrics[m], query.data(), rows.data(), dim)) return false;
+    }
+  }
+  std::array<float, 64> scores;
+  for (float& v : scores) v = values.next();
+  for (const float threshold : {-std::numeric_limits<float>::infinity(), 0.0F, scores[17], 1.0F}) {
+    if (table.reach(scores.data(), threshold) != scalar::kTable.reach(scores.data(), threshold)) return false;
+  }
+  return true;
+}
+
+}  // namespace evidex::kernels

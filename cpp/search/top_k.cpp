@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "search/top_k.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace evidex::search {
+namespace {
+
+// Loses to every hit: no score is below -infinity and no id is above the largest.
+constexpr Hit kNothing{-std::numeric_limits<float>::infinity(), std::numeric_limits<std::int64_t>::max()};
+// Wins over every hit, so that k = 0 keeps nothing.
+constexpr Hit kEverything{std::numeric_limits<float>::infinity(), -1};
+
+// For small k a little room keeps nth_element from running after every other hit.
+constexpr std::size_t kLeastRoom = 64;
+
+}  // namespace
+
+TopK::TopK(std::size_t k)
+    : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : kNothing) {
+  constexpr std::size_t kMostAtOnce = 4096;  // larger reservoirs grow as hits arrive
+  hits_.reserve(std::min(limit_, kMostAtOnce));
+}
+
+void TopK::shrink() {
+  const auto kth = hits_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
+  std::nth_element(hits_.begin(), kth, hits_.end(), better);
+  hits_.resize(k_);
+  worst_ = hits_.back();
+}
+
+const std::vector<Hit>& TopK::sorted() {
+  if (hits_.size() > k_) shrink();
+  std::sort(hits_.begin(), hits_.end(), better);
+  return hits_;
+}
+
+}  // namespace evidex::search

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every error evidex raises on purpose. Each also derives from the builtin a caller would expect."""
+
+from __future__ import annotations
+
+__all__ = [
+    "AccessError",
+    "Cancelled",
+    "EvidexError",
+    "InvalidInput",
+    "NotFound",
+    "StaleMask",
+]
+
+
+class EvidexError(Exception):
+    """Root of all errors raised by evidex."""
+
+
+class InvalidInput(EvidexError, ValueError):
+    """An argument was refused before anything changed: the message names what was given and what was expected."""
+
+
+class AccessError(EvidexError, PermissionError):
+    """A principal is missing or malformed, or a row came without a rule. Nothing was read."""
+
+
+class StaleMask(EvidexError):
+    """An allow mask belongs to another layout: build it again from the index being searched."""
+
+
+class NotFound(EvidexError, KeyError):
+    """No such id for this caller. Hidden and unknown ids raise the same error with the same message."""
+
+    def __str__(self) -> str:
+        # KeyError shows repr(args[0]), which turns a sentence into a quoted string.
+        return str(self.args[0]) if self.args else ""
+
+
+class Cancelled(EvidexError):
+    """A running call was asked to stop and did; the index is unchanged."""

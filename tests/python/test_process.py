@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""P11, a quiet guest: threads, GIL, signals, fork, instruction sets (cases A16, C5, C7, C8, C9)."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evidex import DenseIndex, _core
+from strategies import ISAS
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+HANG = 60  # seconds; every script below needs about one
+
+
+def run(script: str, **environment: str) -> str:
+    """Output of a script in a fresh interpreter; fails on a non-zero exit or a hang."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=HANG,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+COUNT_THREADS = """
+    import os
+    def threads():
+        return len(os.listdir("/proc/self/task"))
+"""
+
+
+@LINUX
+def test_no_thread_before_it_is_asked_for() -> None:  # case C8
+    """Seen red: a pool created by a static initialiser. OpenBLAS, which numpy starts, is told to stay single."""
+    out = run(
+        COUNT_THREADS
+        + """
+    import numpy as np
+    before = threads()
+    import evidex
+    index = evidex.DenseIndex(512, metric="ip")
+    index.add(None, np.ones((20000, 512), np.float32))
+    after_import = threads()
+    index.search(np.ones((4, 512), np.float32), threads=1)
+    single = threads()
+    index.search(np.ones((4, 512), np.float32), threads=4)
+    print(after_import - before, single - before, threads() - before)
+    """,
+        OPENBLAS_NUM_THREADS="1",
+    )
+    assert out == "0 0 3"
+
+
+@LINUX
+def test_idle_workers_burn_nothing() -> None:  # case C8
+    index = DenseIndex(512, metric="ip")
+    index.add(None, np.ones((20000, 512), np.float32))
+    index.search(np.ones((4, 512), np.float32), threads=4)
+    before = time.process_time()
+    time.sleep(1)
+    assert time.process_time() - before < 0.2
+
+
+def test_quota_limits_the_default(tmp_path: Path) -> None:  # case C8
+    membership = tmp_path / "cgroup"
+    membership.write_text("0::/box/inner\n")
+    inner = tmp_path / "fs" / "box" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "cpu.max").write_text("150000 100000\n")
+    limit = _core._testing.cgroup_limit
+    assert limit(str(membership), str(tmp_path / "fs")) == 2
+    (inner.parent / "cpu.max").write_text("50000 100000\n")
+    assert limit(str(membership), str(tmp_path / "fs")) == 1
+    (inner.parent / "cpu.max").write_text("max 100000\n")
+    (inner / "cpu.max").write_text("max 100000\n")
+    assert limit(str(membership), str(tmp_path / "fs")) == 0
+    assert limit(str(tmp_path / "absent"), str(tmp_path)) == 0
+    assert 1 <= _core.default_threads() <= (os.cpu_count() or 1)
+
+
+def test_other_threads_run_during_a_search() -> None:  # case C9
+    """Seen red: gil_scoped_release taken out of the search binding."""
+    index = DenseIndex(256, metric="ip")
+    index.add(None, np.ones((40000, 256), np.float32))
+    queries = np.ones((1500, 256), np.float32)
+    ticks = 0
+    stop = threading.Event()
+
+    def count() -> None:
+        nonlocal ticks
+        while not stop.wait(0.005):
+            ticks += 1
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    began = time.monotonic()
+    index.search(queries, 1, threads=1)
+    lasted = time.monotonic() - began
+    stop.set()
+    counter.join()
+    assert lasted > 0.1, "the search must last long enough to show anything"
+    assert ticks >= 0.2 * lasted / 0.005
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_interrupting_a_search_leaves_a_usable_index(threads: int) -> None:  # case C9
+    """Seen red: stop_on_signal() replaced by a Stop that never asks."""
+    out = run(
+        f"""
+        import os, signal, threading, time
+        import numpy as np, evidex
+        index = evidex.DenseIndex(256, metric="ip")
+        index.add(None, np.ones((100000, 256), np.float32))
+        queries = np.ones((20000, 256), np.float32)
+        sent = []
+        def interrupt():
+            time.sleep(0.3)
+            sent.append(time.monotonic())
+            os.kill(os.getpid(), signal.SIGINT)
+        threading.Thread(target=interrupt).start()
+        try:
+            index.search(queries, 1, threads={threads})
+            print("finished")
+        except KeyboardInterrupt:
+            waited = time.monotonic() - sent[0]
+            print("interrupted", waited < 5, index.search(queries[0], 1).counts[0])
+        """
+    )
+    assert out == "interrupted True 1"
+
+
+def test_interrupting_an_add_changes_nothing() -> None:  # case C9
+    out = run(
+        """
+        import os, signal, threading, time
+        import numpy as np, evidex
+        index = evidex.DenseIndex(1024)
+        index.add([1], np.ones((1, 1024)))
+        rows = np.random.default_rng(0).standard_normal((50000, 1024), dtype=np.float32)
+        def interrupt():
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGINT)
+        try:
+            threading.Thread(target=interrupt).start()
+            index.add(np.arange(10, 50010), rows)
+            print("finished")
+        except KeyboardInterrupt:
+            print("interrupted", len(index), index.add(np.arange(10, 20), rows[:10]).tolist()[0], len(index))
+        """
+    )
+    assert out == "interrupted 1 10 11"
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_child_searches_on_its_own_pool() -> None:
+    """Seen red: the pool found by a plain static, whose threads do not exist in the child."""
+    out = run(
+        """
+        import os, warnings
+        import numpy as np, evidex
+        warnings.simplefilter("ignore", DeprecationWarning)
+        index = evidex.DenseIndex(512, metric="ip")
+        index.add(None, np.random.default_rng(0).standard_normal((20000, 512), dtype=np.float32))
+        query = np.ones(512, np.float32)
+        def answer():
+            return index.search(query, 5, threads=3).ids.tobytes().hex()
+        mine = answer()
+        read, write = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.write(write, answer().encode())
+            os._exit(0)
+        os.waitpid(child, 0)
+        print(os.read(read, 10000).decode() == mine == answer())
+        """
+    )
+    assert out == "True"
+
+
+def test_each_instruction_set_can_be_chosen(tmp_path: Path) -> None:  # case C7
+    script = """
+        import numpy as np, evidex
+        from evidex import _core
+        index = evidex.DenseIndex(77)
+        index.add(None, np.random.default_rng(0).standard_normal((500, 77)))
+        print(_core.active_isa(), index.search(np.ones(77), 20).scores.tobytes().hex())
+    """
+    answers = dict(run(script, EVIDEX_ISA=isa).split() for isa in ISAS)
+    assert set(answers) == set(ISAS)
+    assert len(set(answers.values())) == 1
+
+
+@pytest.mark.parametrize("name", ["avx512", "AVX2", "nonsense"])
+def test_an_unknown_instruction_set_is_refused(name: str) -> None:  # case C7
+    out = run(
+        """
+        import evidex
+        index = evidex.DenseIndex(2)
+        try:
+            index.add([1], [[1.0, 0.0]])
+        except evidex.InvalidInput as error:
+            print(len(index), error)
+        """,
+        EVIDEX_ISA=name,
+    )
+    assert out.startswith(f"0 EVIDEX_ISA: unknown instruction set '{name}'; this build knows")
+
+
+def test_a_search_beside_a_writer_sees_whole_states() -> None:  # case D5
+    """Each batch of 50 rows has one value, so a hit list that mixes an unfinished batch would show."""
+    index = DenseIndex(16, metric="ip")
+    index.add(np.arange(50), np.full((50, 16), 1.0))
+    failures: list[str] = []
+    stop = threading.Event()
+
+    def read() -> None:
+        while not stop.is_set():
+            hits = index.search(np.ones(16), 10_000, threads=2)
+            count = int(hits.counts[0])
+            values, counts = np.unique(hits.scores[0, :count], return_counts=True)
+            if count % 50 or (counts % 50).any() or len(values) not in (1, 2):
+                failures.append(f"{count} hits, values {values}")
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for step in range(1, 150):
+        batch = np.arange(50) + 50 * (step % 2)
+        if step >= 2:
+            index.upsert(batch, np.full((50, 16), float(step)))
+            index.remove(np.arange(50) + 50 * ((step + 1) % 2)) if step % 7 == 0 else None
+            index.upsert(np.arange(50) + 50 * ((step + 1) % 2), np.full((50, 16), float(step)))
+        else:
+            index.add(batch, np.full((50, 16), 1.0))
+    stop.set()
+    for reader in readers:
+        reader.join()
+    assert not failures, failures[:3]
+
+
+def test_signals_reach_the_application() -> None:
+    """Pool workers must not swallow signals meant for the main thread."""
+    out = run(
+        """
+        import signal, os, time
+        import numpy as np, evidex
+        index = evidex.DenseIndex(512, metric="ip")
+        index.add(None, np.ones((20000, 512), np.float32))
+        index.search(np.ones((4, 512), np.float32), threads=4)
+        got = []
+        signal.signal(signal.SIGUSR1, lambda *_: got.append(1))
+        for _ in range(20):
+            os.kill(os.getpid(), signal.SIGUSR1)
+            time.sleep(0.001)
+        print(len(got))
+        """
+    )
+    assert out == "20"
+    assert signal.getsignal(signal.SIGINT) is not None

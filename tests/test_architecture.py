@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The house rules that a reader of the code relies on, each with a planted breach that it must find.
+
+A rule is a function of (path, text) that yields what is wrong; paths are relative to the project, with slashes.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+Rule = Callable[[str, str], Iterator[str]]
+
+MOST_LINES = 300
+MOST_LINES_WITH_REASON = 500
+ALLOWED_LONGER = {
+    "tests/python/test_handbook.py": "one handbook, one file: facts, questions and rules are checked against each other",
+}
+
+# What the files of a folder of cpp/ may include; every folder may include itself.
+CPP_MAY_INCLUDE = {
+    "base": set(),
+    "cpu": {"base"},
+    "kernels": {"base", "cpu"},
+    "codecs": {"base", "cpu", "kernels"},
+    "search": {"base", "cpu", "kernels"},
+    "access": {"base", "cpu", "kernels"},
+    "index": {"base", "cpu", "kernels", "codecs", "search", "access"},
+    "bindings": {"base", "cpu", "kernels", "codecs", "search", "access", "index"},
+}
+# Raw pointers and lengths only: what allocates, throws, starts threads or compiles much inside a target region.
+KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "type_traits"} | {
+    *("immintrin.h", "arm_neon.h", "kernels/metrics.inl.hpp", "kernels/loops.inl.hpp", "kernels/type_list.hpp"),
+    *("kernels/arch/tables.hpp", "kernels/arch/target.hpp", "kernels/table.hpp", "kernels/metrics.hpp"),
+}
+
+# What a module of python/evidex may import from the package; a folder counts as one module.
+PURE = {"errors", "types", "_checks"}
+CORE = {"_core", "_arrays", "access", "hits", "index"}
+STORE = PURE | CORE | {"encoders", "text", "store"}
+RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
+TOP = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
+PYTHON_MAY_IMPORT = {
+    "": TOP - {"bench", "cli", "integrations"},
+    "__main__": {"cli"},
+    "errors": set(),
+    "types": set(),
+    "_checks": {"errors"},
+    "_literals": set(),
+    "text": PURE,
+    "fusion": PURE,
+    "packing": PURE,
+    "citations": PURE | {"_literals", "packing", "text"},
+    "evaluation": PURE,
+    "encoders": PURE,
+    "handbook": PURE | {"text"},
+    "_arrays": PURE,
+    "hits": PURE | {"_arrays"},
+    "access": PURE | {"_arrays", "_core"},
+    "index": PURE | CORE,
+    "store": STORE,
+    "rerank": PURE,
+    "retrieve": RETRIEVE,
+    "bench": TOP,
+    "cli": TOP,
+    "integrations": TOP,
+}
+
+
+def code_of(text: str) -> str:
+    """C++ without comments and without what stands inside string literals, line by line."""
+    kept = re.sub(r'//[^\n]*|/\*.*?\*/|(?<!#include )"(?:\\.|[^"\\\n])*"', lambda m: "\n" * m[0].count("\n"), text, flags=re.S)
+    return kept
+
+
+def includes(text: str) -> list[str]:
+    return re.findall(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', text, flags=re.M)
+
+
+def cpp_edges(path: str, text: str) -> Iterator[str]:
+    folder = path.split("/")[1]
+    for header in includes(text):
+        target = header.split("/")[0]
+        if target in CPP_MAY_INCLUDE and "/" in header and target not in CPP_MAY_INCLUDE[folder] | {folder}:
+            yield f"{folder} includes {header}"
+        if folder != "bindings" and (target == "pybind11" or header == "Python.h"):
+            yield f"{folder} includes {header}: only bindings know Python"
+
+
+def cpp_kernels(path: str, text: str) -> Iterator[str]:
+    if path.startswith("cpp/kernels/arch/") or path.endswith(".inl.hpp"):
+        yield from (f"a kernel includes <{header}>" for header in includes(text) if header not in KERNEL_HEADERS)
+        for word in re.findall(r"\b(?:throw|try|catch|new|delete|malloc|std::(?:vector|string|function|mutex|thread))\b", code_of(text)):
+            yield f"a kernel says {word}"
+
+
+def cpp_form(path: str, text: str) -> Iterator[str]:
+    """`long` has another size on other systems; a guard in a file included many times would be a mistake."""
+    for number, line in enumerate(code_of(text).splitlines(), 1):
+        if re.search(r"\blong\b", line):
+            yield f"line {number}: say std::int64_t or std::size_t instead of long"
+    if path.endswith(".hpp") and (not path.endswith(".inl.hpp")) != ("#pragma once" in text):
+        yield "a header starts with #pragma once, an .inl.hpp has none"
+
+
+def spdx_and_ascii(path: str, text: str) -> Iterator[str]:
+    mark = "//" if path.endswith((".cpp", ".hpp")) else "#"
+    if text.strip() and not text.startswith(f"{mark} SPDX-License-Identifier: Apache-2.0\n"):
+        yield "the first line is no SPDX line"
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.isascii() and path.startswith("cpp/"):
+            yield f"line {number}: not ASCII"
+
+
+def length(path: str, text: str) -> Iterator[str]:
+    most = MOST_LINES_WITH_REASON if path in ALLOWED_LONGER else MOST_LINES
+    if (lines := text.count("\n")) > most:
+        yield f"{lines} lines, at most {most}; a longer file needs a reason in ALLOWED_LONGER"
+
+
+def module_of(path: str) -> list[str]:
+    """The parts of the module's name below evidex."""
+    parts = path.removeprefix("python/evidex/").rpartition(".")[0].split("/")
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imported(path: str, node: ast.AST) -> Iterator[str]:
+    """Full names of what one statement imports; relative ones resolved."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        package = ["evidex", *path.removeprefix("python/evidex/").split("/")[:-1]]
+        start = package[: len(package) + 1 - node.level] if node.level else []
+        base = ".".join([*start, *([node.module] if node.module else [])])
+        # `from . import a` names modules, `from .a import b` a module and something inside it.
+        yield from (f"{base}.{alias.name}" for alias in node.names) if base == "evidex" else (base,)
+
+
+def python_edges(path: str, text: str) -> Iterator[str]:
+    own = [*module_of(path), ""][0]
+    if own not in PYTHON_MAY_IMPORT:
+        yield f"{own} is not in PYTHON_MAY_IMPORT: say there what it may import"
+        return
+    for node in ast.walk(ast.parse(text)):
+        for name in imported(path, node):
+            top, _, rest = name.partition(".")
+            target = rest.split(".")[0]
+            if top == "evidex" and target != own and target not in PYTHON_MAY_IMPORT[own]:
+                if target in PYTHON_MAY_IMPORT or target == "_core" or "" not in PYTHON_MAY_IMPORT[own]:
+                    yield f"line {node.lineno}: {own or 'evidex'} imports {name}"  # type: ignore[attr-defined]
+
+
+def lazy_imports(path: str, text: str) -> Iterator[str]:
+    """At module level only the standard library, numpy and evidex: other packages are optional and may be slow."""
+    pending: list[ast.AST] = [ast.parse(text)]
+    while pending:
+        node = pending.pop()
+        for name in imported(path, node):
+            if name.split(".")[0] not in sys.stdlib_module_names | {"numpy", "evidex", "__future__"}:
+                yield f"line {node.lineno}: imports {name} at module level"  # type: ignore[attr-defined]
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            pending += ast.iter_child_nodes(node)
+
+
+RULES: list[tuple[Rule, str]] = [
+    (cpp_edges, "cpp/**/*.?pp"),
+    (cpp_kernels, "cpp/kernels/**/*.?pp"),
+    (cpp_form, "cpp/**/*.?pp"),
+    (python_edges, "python/evidex/**/*.py"),
+    (lazy_imports, "python/evidex/**/*.py"),
+    *((rule, f"{folder}/**/*.{end}") for rule in (spdx_and_ascii, length)
+      for folder in ("cpp", "python/evidex", "tests", "benchmarks", "tools") for end in ("?pp", "py", "pyi")),
+]
+
+BREACHES: list[tuple[Rule, str, str]] = [
+    (cpp_edges, "cpp/base/a.hpp", '#include "cpu/features.hpp"\n'),
+    (cpp_edges, "cpp/kernels/a.hpp", '#include "search/top_k.hpp"\n'),
+    (cpp_edges, "cpp/search/a.hpp", '#include "access/grant.hpp"\n'),
+    (cpp_edges, "cpp/access/a.hpp", '#include "index/flat.hpp"\n'),
+    (cpp_edges, "cpp/index/a.hpp", '#include "bindings/arrays.hpp"\n'),
+    (cpp_edges, "cpp/index/a.hpp", "#include <pybind11/pybind11.h>\n"),
+    (cpp_kernels, "cpp/kernels/arch/a.cpp", "#include <vector>\n"),
+    (cpp_kernels, "cpp/kernels/arch/a.cpp", "# include <thread>\n"),
+    (cpp_kernels, "cpp/kernels/a.inl.hpp", "float* p = new float[3];\n"),
+    (cpp_kernels, "cpp/kernels/a.inl.hpp", "if (n == 0) throw 1;\n"),
+    (cpp_form, "cpp/base/a.cpp", "/* long */ unsigned long bits = 1; // long\n"),
+    (cpp_form, "cpp/base/a.hpp", "int a;\n"),
+    (cpp_form, "cpp/kernels/a.inl.hpp", "#pragma once\n"),
+    (python_edges, "python/evidex/fusion.py", "from . import _core\n"),
+    (python_edges, "python/evidex/text/a.py", "from .. import index\n"),
+    (python_edges, "python/evidex/text/a.py", "from ..access import Policy\n"),
+    (python_edges, "python/evidex/errors.py", "import evidex.types\n"),
+    (python_edges, "python/evidex/handbook/__init__.py", "def f():\n    from evidex import DenseIndex\n"),
+    (python_edges, "python/evidex/packing.py", "import evidex\n"),
+    (python_edges, "python/evidex/access.py", "from .index import DenseIndex\n"),
+    (python_edges, "python/evidex/cli/a.py", "from .._core import isas\n"),
+    (python_edges, "python/evidex/novel.py", ""),
+    (lazy_imports, "python/evidex/a.py", "import wordllama\n"),
+    (lazy_imports, "python/evidex/a.py", "try:\n    from faiss import IndexFlat\nexcept ImportError:\n    pass\n"),
+    (lazy_imports, "python/evidex/a.py", "class A:\n    import torch\n"),
+    (spdx_and_ascii, "cpp/base/a.cpp", "int a;\n"),
+    (spdx_and_ascii, "tests/a.py", "import re\n# SPDX-License-Identifier: Apache-2.0\n"),
+    (spdx_and_ascii, "cpp/base/a.cpp", "// SPDX-License-Identifier: Apache-2.0\n// na\u00efve\n"),
+    (length, "cpp/base/a.cpp", "\n" * 301),
+    (length, next(iter(ALLOWED_LONGER)), "\n" * 501),
+]
+
+ALLOWED: list[tuple[Rule, str, str]] = [
+    (cpp_edges, "cpp/index/a.hpp", '#include <span>\n#include "kernels/table.hpp"\n#include "index/flat.hpp"\n'),
+    (cpp_form, "cpp/base/a.cpp", '// as long as it takes\nint longest = f("too long"); /* long\nlong */\n'),
+    (cpp_kernels, "cpp/kernels/arch/a.cpp", "#include <immintrin.h>\n// no new throw\n"),
+    (python_edges, "python/evidex/text/__init__.py", "from . import chunking\nfrom .identity import chunk_id\nfrom ..types import Chunk\n"),
+    (python_edges, "python/evidex/cli/a.py", "import evidex\nfrom evidex import DenseIndex, handbook\n"),
+    (lazy_imports, "python/evidex/a.py", "import numpy.typing\ndef f():\n    import faiss\n"),
+    (length, "cpp/base/a.cpp", "\n" * 300),
+]
