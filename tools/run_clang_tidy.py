@@ -33,7 +33,7 @@ def main() -> int:
     tidy += arguments_for(shlex.split(entries[0]["command"])[0])
 
     def check(file: str) -> tuple[int, str]:
-        done = subprocess.run([*tidy, file], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+        done = subprocess.run([*tidy, file], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout or (done.stderr if done.returncode else "")
 
     # The files that include pybind11 take longest: they go first.

@@ -12,8 +12,7 @@ unsigned affinity_limit();
 
 /// Quota of the process's cgroup and its ancestors, rounded up; 0 when there is no limit.
 /// `membership` and `mount` are files of their own so that tests can supply them.
-unsigned cgroup_limit(const std::string& membership = "/proc/self/cgroup",
-                      const std::string& mount = "/sys/fs/cgroup");
+unsigned cgroup_limit(const std::string& membership = "/proc/self/cgroup", const std::string& mount = "/sys/fs/cgroup");
 
 /// min(affinity, quota), read once per process.
 unsigned default_threads();

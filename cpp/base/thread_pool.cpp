@@ -21,9 +21,9 @@ namespace {
 /// One call's helpers: handed out by the pool, waited for by the caller.
 struct Job {
   const std::function<void(unsigned)>* body;
-  unsigned next = 1;       // number of the next helper to start
-  unsigned end;            // one past the last helper
-  unsigned running = 0;    // helpers inside `body` now
+  unsigned next = 1;     // number of the next helper to start
+  unsigned end;          // one past the last helper
+  unsigned running = 0;  // helpers inside `body` now
   std::exception_ptr error;
 };
 

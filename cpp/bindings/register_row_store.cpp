@@ -114,10 +114,14 @@ void register_row_store(py::module_& m) {
       .def_readonly("rows", &Snapshot::rows)
       .def_property_readonly("live_rows", &Snapshot::live_rows)
       .def("live", &Snapshot::live)
-      .def("grant", [](const Snapshot& s, const Array<std::uint8_t>& allowed) { return s.grant(elements(allowed, "allowed")); },
-           py::arg("allowed").noconvert())
+      .def(
+          "grant",
+          [](const Snapshot& s, const Array<std::uint8_t>& allowed) { return s.grant(elements(allowed, "allowed")); },
+          py::arg("allowed").noconvert())
       .def("count", &Snapshot::count_permitted, py::arg("mask"))
-      .def("ids", [](const Snapshot& s, const Bitmask& mask) { return to_array(s.permitted_ids(mask)); }, py::arg("mask"))
+      .def(
+          "ids", [](const Snapshot& s, const Bitmask& mask) { return to_array(s.permitted_ids(mask)); },
+          py::arg("mask"))
       .def("vectors", &vectors, py::arg("numbers").noconvert())
       .def("search", &search, py::arg("queries").noconvert(), py::arg("k"), py::arg("allow"), py::arg("threads"));
 

@@ -17,9 +17,9 @@ namespace evidex::index {
 struct Chunk {
   Chunk(std::size_t rows, std::size_t dim) : vectors(rows * dim), ids(rows), rules(rows) {}
 
-  AlignedBuffer<float> vectors;         // [rows, dim]
-  AlignedBuffer<std::int64_t> ids;      // [rows]
-  AlignedBuffer<std::uint32_t> rules;   // [rows]
+  AlignedBuffer<float> vectors;        // [rows, dim]
+  AlignedBuffer<std::int64_t> ids;     // [rows]
+  AlignedBuffer<std::uint32_t> rules;  // [rows]
 };
 
 using ChunkList = std::vector<std::shared_ptr<Chunk>>;

@@ -125,8 +125,8 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
   Plan planned;
   planned.permitted = snapshot.count_permitted(query.allow);
   planned.returned = std::min(query.k, planned.permitted);
-  const double work = static_cast<double>(planned.permitted) * static_cast<double>(query.count) *
-                      static_cast<double>(snapshot.dim);
+  const double work =
+      static_cast<double>(planned.permitted) * static_cast<double>(query.count) * static_cast<double>(snapshot.dim);
   const double useful = std::max(1.0, work / static_cast<double>(kLeastWorkPerWorker));
   planned.workers = useful < query.threads ? static_cast<unsigned>(useful) : std::max(1U, query.threads);
   return planned;

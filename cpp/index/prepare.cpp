@@ -30,8 +30,7 @@ Extent measure(const float* row, std::size_t dim) {
     const float magnitude = std::fabs(row[i]);
     largest = magnitude > largest ? magnitude : largest;
   }
-  const double total =
-      ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+  const double total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
   return {total, largest};
 }
 
@@ -69,7 +68,8 @@ void prepare(const kernels::Metric& metric, std::size_t dim, const float* source
     const Extent extent = measure(row, dim);
     if (!std::isfinite(extent.squared_norm)) refuse_not_finite(what, from + r, row, dim);
     if (metric.unit_rows) {
-      if (extent.largest == 0) refuse(what, from + r, "is all zeros, which has no direction under " + std::string(metric.name));
+      if (extent.largest == 0)
+        refuse(what, from + r, "is all zeros, which has no direction under " + std::string(metric.name));
       normalise(kernels, row, extent.largest, dim, target + r * dim);
     } else {
       if (extent.squared_norm > kMaxSquaredNorm) {

@@ -61,9 +61,8 @@ void RowStore::check_ids(std::span<const std::int64_t> ids) {
   if (increasing) return;
   std::vector<std::size_t> order(ids.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return ids[a] != ids[b] ? ids[a] < ids[b] : a < b;
-  });
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return ids[a] != ids[b] ? ids[a] < ids[b] : a < b; });
   for (std::size_t i = 1; i < order.size(); ++i) {
     if (ids[order[i - 1]] == ids[order[i]]) {
       throw InvalidInput("ids: id " + std::to_string(ids[order[i]]) + " stands in rows " +

@@ -61,11 +61,11 @@ class RowStore {
   void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop);
   static void check_ids(std::span<const std::int64_t> ids);
 
-  std::mutex writer_;                                // one writer at a time
-  mutable std::shared_mutex published_;              // guards current_ and ids_
+  std::mutex writer_;                    // one writer at a time
+  mutable std::shared_mutex published_;  // guards current_ and ids_
   std::shared_ptr<const Snapshot> current_;
   IdTable ids_;
-  std::uint64_t next_id_ = 0;                        // unsigned: may be one past the largest int64
+  std::uint64_t next_id_ = 0;  // unsigned: may be one past the largest int64
 };
 
 }  // namespace evidex::index

@@ -17,8 +17,7 @@ constexpr std::size_t kLeastRoom = 64;
 
 }  // namespace
 
-TopK::TopK(std::size_t k)
-    : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : kNothing) {
+TopK::TopK(std::size_t k) : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : kNothing) {
   constexpr std::size_t kMostAtOnce = 4096;  // larger reservoirs grow as hits arrive
   hits_.reserve(std::min(limit_, kMostAtOnce));
 }

@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ._checks import refuse
 from ._literals import unsupported
+from ._stop_words import STOP_WORDS
 from .types import Packet
 
 __all__ = ["Reply", "ReplyReport", "extractive_answer", "validate_reply"]
 
-# A sentence ends at its mark and white space, or at a blank line (a heading has no mark).
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n\s*\n")
+# A sentence ends at its mark and white space, at a blank line (a heading has no mark), or before a list item,
+# heading or table row.
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[\u3002\uff01\uff1f])|\n\s*\n|\n(?=[-*|#])")
 _WORD = re.compile(r"\w+")
 
 
@@ -50,9 +54,10 @@ class ReplyReport:
 
 
 def extractive_answer(packet: Packet) -> Reply:
-    """The sentence of the packed evidence that shares most distinct words with the question, verbatim.
+    """The sentence of the packed evidence that shares most with the question, verbatim.
 
-    Ties go to the evidence packed first, then to the earlier sentence. No generator is involved: the answer
+    Each distinct word of the question that a sentence holds counts 1 / (packed sentences that hold it): rare words
+    count most, English stop words not at all. Ties go to the evidence packed first, then to the earlier sentence. No generator is involved: the answer
     is a literal part of the one chunk it cites.
 
     Args:
@@ -64,13 +69,20 @@ def extractive_answer(packet: Packet) -> Reply:
     Raises:
         InvalidInput: When ``packet`` is not a Packet.
     """
-    asked = _words(_checked(packet).question)
-    best, reply = -1, Reply("", ())
-    for item in packet.evidence:
-        for sentence in map(str.strip, _SENTENCE_END.split(item.chunk.text)):
-            shared = len(asked & _words(sentence))
-            if sentence and shared > best:
-                best, reply = shared, Reply(sentence, (item.chunk.id,))
+    asked = _words(_checked(packet).question) - STOP_WORDS
+    sentences = [
+        (sentence, item.chunk.id)
+        for item in packet.evidence
+        for sentence in map(str.strip, _SENTENCE_END.split(item.chunk.text))
+        if sentence
+    ]
+    shared = [asked & _words(sentence) for sentence, _ in sentences]
+    holding = Counter(word for words in shared for word in words)
+    best, reply = -1.0, Reply("", ())
+    for (sentence, chunk_id), words in zip(sentences, shared, strict=True):
+        weight = math.fsum(1 / holding[word] for word in words)
+        if weight > best:
+            best, reply = weight, Reply(sentence, (chunk_id,))
     return reply
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._checks import refuse, text, texts, utf8, whole
+from ._stop_words import STOP_WORDS
 from .errors import InvalidInput
 
 __all__ = ["Encoder", "HashingEncoder", "WordLlamaEncoder", "get_encoder"]
@@ -28,13 +29,6 @@ _Vectors = npt.NDArray[np.float32]
 _Features = tuple[npt.NDArray[np.uint64], npt.NDArray[np.float64]]
 
 _WORD = re.compile(r"\w+")
-_STOP_WORDS = frozenset(
-    _WORD.findall(
-        "a about an and are as at be been but by can could did do does for from had has have he her his how i if in "
-        "into is it its me my of on or our she should so than that the their them then there these they this those "
-        "to was we were what when where which who why will with would you your"
-    )
-)
 _IDENTIFIER = re.compile(r"(?<!\w)[^\W\d_]\w*(?:[-.]\w+)*")
 _IDENTIFIER_WEIGHT = 3.0
 _LONGEST_CACHED = 32
@@ -190,7 +184,7 @@ def _rows(given: Iterable[str], dim: int, sums: Callable[[str], npt.NDArray[np.f
 def _terms(raw: str) -> tuple[Counter[str], Counter[str]]:
     normal = unicodedata.normalize("NFKC", raw).lower()
     words = _WORD.findall(normal)
-    kept = [word for word in words if word not in _STOP_WORDS] or words or normal.split()
+    kept = [word for word in words if word not in STOP_WORDS] or words or normal.split()
     identifiers = [name for name in _IDENTIFIER.findall(normal) if any(map(str.isdigit, name))]
     return Counter(kept), Counter(identifiers)
 

@@ -83,10 +83,10 @@ def pack(
             rendered, size = prospective, needed
         elif overflow == "error":
             refuse(
-                "evidence",
-                chunk.id,
-                f"every chunk to fit: this one leads to {needed} units where {room} are free "
-                f"(budget {limit}, of which the reserve takes {limit - room})",
+                "budget",
+                limit,
+                f"room for chunk {chunk.id}: with it the packet has {needed} units where {room} are free "
+                f"(the reserve takes {limit - room})",
                 "raise the budget, cut smaller chunks, or use overflow='skip'",
             )
         else:

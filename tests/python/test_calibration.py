@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evidex.errors import InvalidInput
 from evidex.evaluation import calibrate_floor
 from evidex.types import Floor
-from hypothesis import given
-from hypothesis import strategies as st
 
 SCORES = st.lists(st.floats(-1e300, 1e300) | st.sampled_from([0.0, 0.25, 0.5, 5e-324]), min_size=1, max_size=12)
 
@@ -64,9 +65,9 @@ def test_numpy_scores() -> None:
 
 @pytest.mark.parametrize("bad", [[], [math.nan], [math.inf], [True], ["1"], 1.0, None, "12"])
 def test_scores_refused(bad: Any) -> None:
-    with pytest.raises(InvalidInput, match="^answerable"):
+    with pytest.raises(InvalidInput, match=r"^answerable"):
         calibrate_floor(bad, [0.1])
-    with pytest.raises(InvalidInput, match="^unanswerable"):
+    with pytest.raises(InvalidInput, match=r"^unanswerable"):
         calibrate_floor([0.1], bad)
 
 

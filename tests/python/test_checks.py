@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from evidex import _checks
 from evidex.errors import InvalidInput
 

@@ -7,13 +7,14 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evidex._literals import literals, unsupported
 from evidex.citations import Reply, extractive_answer, validate_reply
 from evidex.errors import InvalidInput
 from evidex.packing import pack
 from evidex.types import Chunk, Evidence, Packet
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def packet_of(*texts: str, question: str = "") -> Packet:
@@ -42,6 +43,13 @@ def test_repeated_words_count_once_and_ties_go_to_the_better_evidence() -> None:
     )
     assert extractive_answer(packet_of("A refund.", "The refund.", question=question)).answer == "A refund."
     assert extractive_answer(packet_of("One refund. Two refund.", question=question)).answer == "One refund."
+
+
+def test_a_rare_word_outweighs_common_ones() -> None:
+    """Counting every shared word alike turned this red."""
+    text = "What is the point of the bell? The E4012 light. What is the time of the day?\n| E4099 | the other |"
+    assert extractive_answer(packet_of(text, question="What is the meaning of the E4012?")).answer == "The E4012 light."
+    assert extractive_answer(packet_of(text, question="E4099?")).answer == "| E4099 | the other |"
 
 
 def test_question_acts_and_no_shared_word_falls_back_to_the_best_evidence() -> None:

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from evidex import encoders
 from evidex.encoders import Encoder, HashingEncoder, WordLlamaEncoder, get_encoder
 from evidex.errors import InvalidInput
-from hypothesis import given
-from hypothesis import strategies as st
 
 DOCS = [
     "Refunds are paid within fourteen days after the parcel came back to our warehouse.",
@@ -71,7 +72,7 @@ def test_case_and_compatibility_forms_are_one() -> None:
 
 
 def test_the_same_bits_in_every_process_and_release() -> None:
-    """Guards P5 and every stored collection; ``hash()`` in place of blake2b turned both halves red."""
+    """Guards P5 and every stored collection; ``hash()`` in place of blake2b turned this red."""
     texts = [*DOCS, "Gr\u00fc\u00dfe \U0001f600!", "?!", "the"]
     digest = hashlib.sha256(HashingEncoder(64).encode(texts).astype("<f4").tobytes()).hexdigest()
     code = (
@@ -160,6 +161,13 @@ def _stand_in(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         (folder / part).touch()
     spec = SimpleNamespace(submodule_search_locations=[str(folder)])
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
+
+
+def test_wordllama_of_another_layout(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    _stand_in(monkeypatch, tmp_path)
+    (tmp_path / "weights/l2_supercat_256.safetensors").unlink()
+    with pytest.raises(InvalidInput, match=r"its file weights/l2_supercat_256.safetensors.*pip install evidex\[demo\]"):
+        WordLlamaEncoder()
 
 
 def test_wordllama_dependency_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from evidex.errors import InvalidInput
-from evidex.text import chunk_id, row_id
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evidex.errors import InvalidInput
+from evidex.text import chunk_id, row_id
 
 PLACE: dict[str, Any] = {"tenant": "acme", "source": "s", "revision": "v1", "start": 0, "end": 5, "text": "hello"}
 

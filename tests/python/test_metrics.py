@@ -7,10 +7,11 @@ import math
 from typing import Any
 
 import pytest
-from evidex.errors import InvalidInput
-from evidex.evaluation import MeanMetrics, Metrics, mean_metrics, metrics
 from hypothesis import given
 from hypothesis import strategies as st
+
+from evidex.errors import InvalidInput
+from evidex.evaluation import MeanMetrics, Metrics, mean_metrics, metrics
 
 
 def test_worked_example() -> None:  # case H2

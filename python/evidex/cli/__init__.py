@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: one file per command. Exit codes: 0 done, 1 an evidex error, 2 wrong usage."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from .. import __version__
+from ..errors import EvidexError
+from . import demo, info
+
+__all__ = ["main"]
+
+_COMMANDS = (demo, info)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit code."""
+    parser = argparse.ArgumentParser(
+        prog="evidex",
+        description="Permission-first, exact and reproducible retrieval.",
+        epilog="Exit codes: 0 done, 1 an evidex error (told on standard error), 2 wrong usage.",
+    )
+    parser.add_argument("--version", action="version", version=f"evidex {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command in _COMMANDS:
+        command.register(commands)
+    given = parser.parse_args(arguments)
+    try:
+        given.run(given)
+    except EvidexError as error:
+        print(f"evidex: {error}", file=sys.stderr)
+        return 1
+    return 0
