@@ -52,8 +52,9 @@ unsigned walk_up(const std::string& mount, std::string path, Read read) {
   unsigned limit = 0;
   for (;;) {
     limit = smaller_limit(limit, read(mount + path));
-    if (path.empty() || path == "/") return limit;
-    path.erase(path.find_last_of('/'));
+    const auto slash = path.find_last_of('/');
+    if (slash == std::string::npos || path == "/") return limit;
+    path.erase(slash);
   }
 }
 

@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <shared_mutex>
 #include <span>
 #include <vector>
 
 #include "base/stop.hpp"
+#include "base/writer_mutex.hpp"
 #include "index/id_table.hpp"
 #include "index/snapshot.hpp"
 
@@ -61,7 +61,7 @@ class RowStore {
   void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop);
   static void check_ids(std::span<const std::int64_t> ids);
 
-  std::mutex writer_;                    // one writer at a time
+  WriterMutex writer_;                   // one writer at a time
   mutable std::shared_mutex published_;  // guards current_ and ids_
   std::shared_ptr<const Snapshot> current_;
   IdTable ids_;

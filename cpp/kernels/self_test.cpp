@@ -59,6 +59,12 @@ bool agrees_with_scalar(const Table& table) {
       if (!metric_agrees(table.metrics[m], scalar::kTable.metrics[m], query.data(), rows.data(), dim)) return false;
     }
   }
+  // Products that underflow below zero still score +0.
+  query.fill(0x1p-80F);
+  rows.fill(-0x1p-80F);
+  for (std::size_t m = 0; m < kMetrics.size(); ++m) {
+    if (!metric_agrees(table.metrics[m], scalar::kTable.metrics[m], query.data(), rows.data(), kMaxDim)) return false;
+  }
   std::array<float, 64> scores;
   for (float& v : scores) v = values.next();
   for (const float threshold : {-std::numeric_limits<float>::infinity(), 0.0F, scores[17], 1.0F}) {

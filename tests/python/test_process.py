@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -165,6 +166,29 @@ def test_interrupting_an_add_changes_nothing() -> None:  # case C9
     assert out == "interrupted 1 10 11"
 
 
+def test_writing_from_a_signal_handler_is_an_error_not_a_deadlock() -> None:
+    """Seen red (a hang): a plain mutex around writes."""
+    out = run(
+        """
+        import os, signal, threading, time
+        import numpy as np, evidex
+        index = evidex.DenseIndex(1024)
+        rows = np.random.default_rng(0).standard_normal((50000, 1024), dtype=np.float32)
+        signal.signal(signal.SIGUSR1, lambda *_: index.add(None, rows[:1]))
+        def interrupt():
+            time.sleep(0.05)
+            os.kill(os.getpid(), signal.SIGUSR1)
+        threading.Thread(target=interrupt).start()
+        try:
+            index.add(None, rows)
+            print("finished")
+        except evidex.InvalidInput as error:
+            print(len(index), index.add(None, rows[:2]).tolist(), error)
+        """
+    )
+    assert out.startswith("0 [0, 1] a write to this index is running on this thread already")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 def test_a_forked_child_searches_on_its_own_pool() -> None:
     """Seen red: the pool found by a plain static, whose threads do not exist in the child."""
@@ -202,6 +226,24 @@ def test_each_instruction_set_can_be_chosen(tmp_path: Path) -> None:  # case C7
     answers = dict(run(script, EVIDEX_ISA=isa).split() for isa in ISAS)
     assert set(answers) == set(ISAS)
     assert len(set(answers.values())) == 1
+
+
+@pytest.mark.long
+@pytest.mark.skipif(shutil.which("qemu-x86_64") is None, reason="needs qemu-user to play older processors")
+@pytest.mark.parametrize(("cpu", "isa"), [("Nehalem", "scalar"), ("Haswell", "avx2")])
+def test_older_processors_run_what_they_can(cpu: str, isa: str) -> None:  # cases C7, E6
+    script = """
+        import numpy as np, evidex
+        from evidex import _core
+        index = evidex.DenseIndex(77)
+        index.add(None, np.random.default_rng(0).standard_normal((300, 77)))
+        print(_core.active_isa(), index.search(np.ones(77), 20).scores.tobytes().hex())
+    """
+    # A virtual environment's interpreter may be a link that the emulator does not follow.
+    command = ["qemu-x86_64", "-cpu", cpu, os.path.realpath(sys.executable), "-c", textwrap.dedent(script)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "EVIDEX_ISA": ""}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=True)
+    assert done.stdout.split() == [isa, run(script).split()[1]]
 
 
 @pytest.mark.parametrize("name", ["avx512", "AVX2", "nonsense"])

@@ -174,7 +174,7 @@ TEST(refused_rows_change_nothing) {
     Filled filled(metric);
     Stop stop;
     const auto refused = [&](auto spoil, const char* part) {
-      Rows rows = check::random_rows(300, Filled::kDim, 100, random);  // more than one stop interval
+      Rows rows = check::random_rows(300, Filled::kDim, 5000, random);  // more than one stop interval
       std::iota(rows.ids.begin(), rows.ids.end(), 1000);
       spoil(rows);
       const check::Note note(metric.name, ", expecting ", part);

@@ -32,7 +32,6 @@ std::vector<std::size_t> all_dims() {
 }
 
 enum class Kind { ordinary, wide, tiny, huge, zeros };
-constexpr std::array kKinds{Kind::ordinary, Kind::wide, Kind::tiny, Kind::huge, Kind::zeros};
 
 /// Kept within the norm limit of squared 2^125 whatever the dimension.
 float value(Kind kind, std::size_t dim, check::Random& random) {

@@ -68,7 +68,8 @@ TEST(known_sums_by_hand) {
   CHECK_BITS(reference::kExact[0](q, x, 3), 12.0F);
   CHECK_BITS(reference::kExact[1](q, x, 3), 1.0F);
   CHECK_BITS(reference::kExact[2](q, x, 3), -67.0F);
-  // Lane 0 holds elements 0 and 16: 2^24 + 1 is lost there, and 1 in lane 1 is lost in the tree.
+  // Lane 0 loses the 1 of element 16 to a tie, gains the 2 of lane 8 first and the 1 of lane 1 last:
+  // a tie again, between 2 and 4, and 4 is the even one.
   float ones[17];
   float row[17] = {};
   for (float& one : ones) one = 1;
@@ -76,7 +77,7 @@ TEST(known_sums_by_hand) {
   row[16] = 1;
   row[1] = 1;
   row[8] = 2;
-  CHECK_BITS(reference::kExact[0](ones, row, 17), 0x1p24F + 2);
+  CHECK_BITS(reference::kExact[0](ones, row, 17), 0x1p24F + 4);
 }
 
 TEST(ranking_is_score_then_id) {
