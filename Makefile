@@ -51,7 +51,7 @@ bench: .venv/with-bench
 
 wheel: .venv/with-wheel
 	$(say) "sdist and wheel"
-	@rm -rf build/dist dist && mkdir -p dist
+	@rm -rf build/dist dist && mkdir -p build dist
 	@$(BIN)/python -m build -o build/dist > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair -w dist build/dist/*.whl >> build/wheel.log 2>&1 \
 	  || { cat build/wheel.log; exit 1; }
@@ -99,7 +99,7 @@ endef
 .venv/with-demo: $(PACKAGE)
 	$(call install,demo)
 .venv/with-test: $(PACKAGE)
-	$(call install,test)
+	$(call install,demo$(comma)test)
 .venv/with-lint: $(PACKAGE)
 	$(call install,lint$(comma)test)
 .venv/with-bench: $(PACKAGE)

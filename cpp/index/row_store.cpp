@@ -92,7 +92,7 @@ std::int64_t RowStore::add_automatic(const Batch& batch, Stop& stop) {
   }
   const auto first = static_cast<std::int64_t>(next_id_);
   std::vector<std::int64_t> ids(n);
-  std::iota(ids.begin(), ids.end(), first);
+  for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(next_id_ + i);
   append({ids, batch.vectors, batch.rules}, OnStored::refuse, stop);
   return first;
 }

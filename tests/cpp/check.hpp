@@ -94,8 +94,8 @@ std::string show(const T& value) {
 
 template <class A, class B>
 bool equal(const A& a, const B& b) {
-  constexpr bool kNumbers = std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> &&
-                            !std::is_same_v<B, bool>;
+  constexpr bool kNumbers =
+      std::is_integral_v<A> && std::is_integral_v<B> && !std::is_same_v<A, bool> && !std::is_same_v<B, bool>;
   if constexpr (kNumbers) {
     return std::cmp_equal(a, b);
   } else {
@@ -165,13 +165,13 @@ inline int run_all(const char* wanted) {
 
 }  // namespace evidex::check
 
-#define TEST(name)                                                           \
-  static void name();                                                        \
+#define TEST(name)                                                             \
+  static void name();                                                          \
   static const ::evidex::check::Register evidex_register_##name{#name, &name}; \
   static void name()
 
-#define CHECK(...)                                                                  \
-  do {                                                                              \
+#define CHECK(...)                                                                          \
+  do {                                                                                      \
     if (!(__VA_ARGS__)) ::evidex::check::fail(__FILE__, __LINE__, "not so: " #__VA_ARGS__); \
   } while (false)
 

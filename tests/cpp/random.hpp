@@ -16,7 +16,7 @@ namespace evidex::check {
 class Random {
  public:
   /// Each case names its own stream, so that cases do not depend on which others ran.
-  Random(std::uint64_t seed, std::string_view stream) : state_(seed) {
+  Random(std::uint64_t seed, std::string_view stream, std::uint64_t number = 0) : state_(seed ^ number) {
     for (const char c : stream) state_ = next() ^ static_cast<unsigned char>(c);
   }
 

@@ -184,8 +184,7 @@ struct Formula<kernels::definitions::SquaredL2> {
 };
 
 template <class Metric>
-concept HasFormula =
-    requires(const float* v) { Formula<Metric>::template score<LibraryFma>(v, v, std::size_t{1}); };
+concept HasFormula = requires(const float* v) { Formula<Metric>::template score<LibraryFma>(v, v, std::size_t{1}); };
 
 using Score = float (*)(const float* query, const float* row, std::size_t dim);
 

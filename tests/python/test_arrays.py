@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from evidex import AllowMask, DenseIndex, InvalidInput
+from evidex import AllowMask, DenseIndex, InvalidInput, _arrays
 
 Array = npt.NDArray[Any]
 DIM = 6
@@ -57,7 +57,7 @@ LAYOUTS: dict[str, Callable[[Array], Array]] = {
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_any_layout_equals_the_contiguous_copy(layout: str, dtype: str, metric: str) -> None:  # case C1
-    """P8. Seen red: np.ascontiguousarray instead of np.require, which keeps a misaligned array."""
+    """P8. Seen red: byte order not compared, so that a swapped array passed as it was."""
     plain = DenseIndex(DIM, metric=metric)
     plain.add(np.arange(8), ROWS.astype(np.float32))
     expected = plain.search(ROWS[:3].astype(np.float32), 5)
@@ -66,6 +66,19 @@ def test_any_layout_equals_the_contiguous_copy(layout: str, dtype: str, metric: 
     hits = odd.search(LAYOUTS[layout](ROWS[:3].astype(dtype)), 5)
     assert hits.ids.tobytes() == expected.ids.tobytes()
     assert hits.scores.tobytes() == expected.scores.tobytes()
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_the_core_gets_one_form(layout: str, dtype: str) -> None:  # case C1
+    """Misaligned reads may work here and trap elsewhere. Seen red: np.ascontiguousarray in place of np.require."""
+    array = _arrays.vectors(LAYOUTS[layout](ROWS.astype(dtype)), DIM, "vectors", scaled=False)
+    assert type(array) is np.ndarray
+    assert array.dtype == np.float32
+    assert array.dtype.isnative
+    assert array.flags.c_contiguous
+    assert array.flags.aligned
+    assert np.array_equal(array, ROWS)
 
 
 def test_a_broadcast_array_is_read_as_its_copy() -> None:
@@ -208,6 +221,15 @@ def test_tiny_values_survive() -> None:
     hits = index.search(np.array([1e-45, 0], np.float32), 2)
     assert hits.scores.tolist() == [[0.0, 0.0]]
     assert hits.ids.tolist() == [[0, 1]]
+
+
+def test_a_score_is_never_negative_zero() -> None:
+    """P4: equal scores have equal bits. Seen red: finish() of the inner product without its + 0."""
+    index = DenseIndex(16, metric="ip")
+    index.add([2, 1], np.array([[-1e-30] * 16, [0] * 16], np.float32))
+    hits = index.search(np.full(16, 1e-30, np.float32), 2)
+    assert hits.scores.tobytes() == np.zeros((1, 2), np.float32).tobytes()
+    assert hits.ids.tolist() == [[1, 2]]
 
 
 BAD_MASKS: list[Any] = [

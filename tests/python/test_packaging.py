@@ -59,7 +59,7 @@ def test_wheel_built_from_the_sdist_holds_the_whole_package(sdist: Path, tmp_pat
     build("import runpy, sys; sys.argv[0] = 'pip'; runpy.run_module('pip', run_name='__main__')", *arguments)
     (wheel,) = tmp_path.iterdir()
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
+        names = {name for name in archive.namelist() if not name.endswith("/")}
     compiled = {name for name in names if name.endswith(".so")}
     assert len(compiled) == 1
     assert all(name.startswith("evidex/_core.") for name in compiled)

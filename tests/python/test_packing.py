@@ -136,7 +136,7 @@ def test_order_is_by_score_then_id() -> None:
     assert pack([*items, make("best", 2.0)], budget=10_000).evidence[0].chunk.text == "best"
 
 
-def test_evidence_floor() -> None:  # case H16
+def test_evidence_floor() -> None:  # cases H16, B19
     """Guards abstaining below a floor; ``>`` for ``>=`` and ``min`` for ``max`` each turned this red."""
     weak, strong = make("weak", 2.0, dense=0.2, sparse=9.0), make("strong", 1.0, dense=0.5)
     assert pack([weak, strong], budget=1000, floor=Floor("dense", 0.5)).evidence == (weak, strong)

@@ -189,13 +189,14 @@ def test_writing_from_a_signal_handler_is_an_error_not_a_deadlock() -> None:
     assert out.startswith("0 [0, 1] a write to this index is running on this thread already")
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@LINUX
 def test_a_forked_child_searches_on_its_own_pool() -> None:
     """Seen red: the pool found by a plain static, whose threads do not exist in the child."""
     out = run(
         """
         import os, warnings
         import numpy as np, evidex
+        from evidex import _core
         warnings.simplefilter("ignore", DeprecationWarning)
         index = evidex.DenseIndex(512, metric="ip")
         index.add(None, np.random.default_rng(0).standard_normal((20000, 512), dtype=np.float32))
@@ -206,13 +207,15 @@ def test_a_forked_child_searches_on_its_own_pool() -> None:
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
-            os.write(write, answer().encode())
+            theirs = answer()
+            os.write(write, f"{theirs} {_core._testing.pool_threads()} {len(os.listdir('/proc/self/task'))}".encode())
             os._exit(0)
         os.waitpid(child, 0)
-        print(os.read(read, 10000).decode() == mine == answer())
+        theirs, pool, threads = os.read(read, 10000).decode().split()
+        print(theirs == mine == answer(), pool, threads)
         """
     )
-    assert out == "True"
+    assert out == "True 2 3"
 
 
 def test_each_instruction_set_can_be_chosen(tmp_path: Path) -> None:  # case C7

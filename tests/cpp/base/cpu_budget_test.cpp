@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/cpu_budget.hpp"
 
+#include <unistd.h>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <unistd.h>
 
 #include "check.hpp"
 
@@ -34,9 +34,7 @@ class FakeSystem {
     fs::create_directories(full.parent_path());
     write(full, text);
   }
-  unsigned limit() const {
-    return evidex::cgroup_limit((root_ / "membership").string(), (root_ / "mount").string());
-  }
+  unsigned limit() const { return evidex::cgroup_limit((root_ / "membership").string(), (root_ / "mount").string()); }
 
  private:
   static void write(const fs::path& path, const std::string& text) { std::ofstream(path) << text; }

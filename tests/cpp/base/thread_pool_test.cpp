@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// P11. Seen red with: the pool's owner not compared with the process, run() not waiting for its helpers,
+// workers started with open signals.
 #include "base/thread_pool.hpp"
 
 #include <pthread.h>
@@ -8,7 +10,6 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <set>
 #include <stdexcept>
 #include <thread>
 #include <vector>

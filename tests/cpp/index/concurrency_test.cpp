@@ -2,8 +2,8 @@
 // One writer and several readers at once. Each reader's results equal the brute force of the snapshot
 // it pinned, and every snapshot shows whole batches only.
 //
-// P9. Seen red with upsert() publishing after each row, and (thread sanitizer) with the lock left out
-// of RowStore::snapshot.
+// P9. Seen red with a snapshot published before its rows are copied in, and under the thread sanitizer
+// with the lock left out of RowStore::snapshot().
 #include <atomic>
 #include <string>
 #include <thread>
@@ -54,8 +54,9 @@ void check_whole(const index::Snapshot& snapshot) {
   CHECK(members == kFamily);
 }
 
-void read(const index::RowStore& store, unsigned number, const std::atomic<bool>& done, std::atomic<std::size_t>& reads) {
-  Random random(check::seed(), "reader " + std::to_string(number));
+void read(const index::RowStore& store, unsigned number, const std::atomic<bool>& done,
+          std::atomic<std::size_t>& reads) {
+  Random random(check::seed(), "readers", number);
   std::uint64_t generation = 0;
   do {
     const auto snapshot = store.snapshot();
@@ -134,7 +135,7 @@ TEST(writers_wait_for_each_other) {
   std::vector<std::thread> writers;
   for (std::size_t t = 0; t < kWriters; ++t) {
     writers.emplace_back([&, t] {
-      Random random(check::seed(), "w" + std::to_string(t));
+      Random random(check::seed(), "writers", t);
       Stop stop;
       for (std::size_t i = 0; i < kCalls; ++i) {
         const check::Rows rows = check::random_rows(7, kDim, 100, random);

@@ -3,9 +3,9 @@
 // thread count and kind of mask.
 //
 // P7, P5, P4, P1. Seen red with: > in place of >= in either reach(), `better` comparing ids downward,
-// the rows still waiting at the end of a range not flushed, `& bits` left out of RangeScan::select, the
-// dead rows left in, ranges of search_by_rows one word short, merging all workers' selections but the
-// last.
+// push() comparing only scores, the rows still waiting at the end of a range not flushed, rows of a block
+// selected whether permitted or not, dead rows left in, ranges of search_by_rows one word short, the last
+// worker's selection not merged.
 #include "index/flat.hpp"
 
 #include <chrono>

@@ -32,7 +32,8 @@ struct Rows {
   index::Batch batch() const { return {ids, vectors.data(), rules}; }
 };
 
-inline Rows random_rows(std::size_t n, std::size_t dim, std::int64_t id_range, Random& random, bool few_values = false) {
+inline Rows random_rows(std::size_t n, std::size_t dim, std::int64_t id_range, Random& random,
+                        bool few_values = false) {
   CHECK(n <= static_cast<std::size_t>(id_range) + 1);
   Rows rows;
   std::map<std::int64_t, bool> used;

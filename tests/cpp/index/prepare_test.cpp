@@ -132,7 +132,8 @@ TEST(scores_at_the_limit_stay_finite) {
   for (const Metric& metric : kMetrics) {
     if (metric.unit_rows) continue;
     for (const std::size_t dim : {1U, 2U, 15U, 33U, 129U}) {
-      std::vector<float> row(dim, static_cast<float>(0x1p62 * std::sqrt(2.0 / static_cast<double>(dim)) * (1 - 0x1p-20)));
+      std::vector<float> row(dim,
+                             static_cast<float>(0x1p62 * std::sqrt(2.0 / static_cast<double>(dim)) * (1 - 0x1p-20)));
       for (float& v : row) v = random.one_in(2) ? v : -v;
       std::vector<float> opposite = row;
       for (float& v : opposite) v = -v;
@@ -140,7 +141,8 @@ TEST(scores_at_the_limit_stay_finite) {
       for (const kernels::IsaStatus& status : kernels::report()) {
         if (!status.supported) continue;
         float score = 0;
-        status.table->metrics[static_cast<std::size_t>(metric.id)].scan(row.data(), opposite.data(), dim, 1, dim, &score);
+        status.table->metrics[static_cast<std::size_t>(metric.id)].scan(row.data(), opposite.data(), dim, 1, dim,
+                                                                        &score);
         CHECK(std::isfinite(score) && score <= -0x1p120F);
       }
     }

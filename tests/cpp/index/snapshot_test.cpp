@@ -55,7 +55,8 @@ TEST(permitted_rows_of_masks_of_any_length) {
       }
       const auto snapshot = store.snapshot();
       for (const std::size_t length : {std::size_t{0}, n / 2, n, n + 1, n + 100, n + 5000}) {
-        for (const std::size_t density : {1U, 2U, 50U}) check_mask(*snapshot, model, random_mask(length, density, random));
+        for (const std::size_t density : {1U, 2U, 50U})
+          check_mask(*snapshot, model, random_mask(length, density, random));
         check_mask(*snapshot, model, Bitmask::ones(length));
         check_mask(*snapshot, model, Bitmask(length, {}));
       }

@@ -86,7 +86,8 @@ class World {
   /// Runs one search over queries [first, first + count) and compares ids and score bits.
   void compare(const std::vector<std::vector<reference::Scored>>& ranked_by_query, std::size_t first, std::size_t count,
                std::size_t k, const search::Bitmask& allow, unsigned workers, std::size_t extra) const {
-    const Note note(metric_.name, ", ", rows(), " rows, queries ", first, "+", count, ", k ", k, ", ", workers, " workers");
+    const Note note(metric_.name, ", ", rows(), " rows, queries ", first, "+", count, ", k ", k, ", ", workers,
+                    " workers");
     const Answer answer = search_on(*store.snapshot(), given.data() + first * dim(), count, k, allow, workers, extra);
     for (std::size_t q = 0; q < count; ++q) {
       const auto& ranked = ranked_by_query[first + q];

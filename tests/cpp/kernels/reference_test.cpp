@@ -27,7 +27,8 @@ void compare(float a, float b, float c) {
 
 TEST(exact_and_library_agree_on_any_bits) {
   check::Random random(check::seed(), "any bits");
-  for (std::size_t i = check::times(200000, 5000000); i > 0; --i) compare(random.finite(), random.finite(), random.finite());
+  for (std::size_t i = check::times(200000, 5000000); i > 0; --i)
+    compare(random.finite(), random.finite(), random.finite());
 }
 
 TEST(exact_and_library_agree_near_cancellation_and_underflow) {
@@ -48,8 +49,9 @@ TEST(exact_and_library_agree_on_corners) {
   constexpr float kMax = std::numeric_limits<float>::max();
   constexpr float kMin = std::numeric_limits<float>::min();
   constexpr float kTiny = std::numeric_limits<float>::denorm_min();
-  const std::initializer_list<float> corners = {0.0F, -0.0F, 1.0F, -1.0F, kMax, -kMax, kMin, -kMin, kTiny, -kTiny,
-                                                0.5F, -0.5F, 1.0F + 0x1p-23F, 1.0F - 0x1p-24F, 3.0F};
+  const std::initializer_list<float> corners = {0.0F,  -0.0F, 1.0F,   -1.0F, kMax,  -kMax,           kMin,
+                                                -kMin, kTiny, -kTiny, 0.5F,  -0.5F, 1.0F + 0x1p-23F, 1.0F - 0x1p-24F,
+                                                3.0F};
   for (const float a : corners) {
     for (const float b : corners) {
       for (const float c : corners) compare(a, b, c);
@@ -61,7 +63,7 @@ TEST(known_sums_by_hand) {
   // 1 + 2^-24 is a tie between 1 and 1 + 2^-23: to even. A little more decides upward.
   CHECK_BITS(reference::ExactFma::fused(0x1p-12F, 0x1p-12F, 1.0F), 1.0F);
   CHECK_BITS(reference::ExactFma::fused(0x1.000002p-12F, 0x1p-12F, 1.0F), 1.0F + 0x1p-23F);
-  CHECK_BITS(reference::ExactFma::fused(0x1p-75F, 0x1p-75F, 0.0F), 0.0F);       // half of the least: even
+  CHECK_BITS(reference::ExactFma::fused(0x1p-75F, 0x1p-75F, 0.0F), 0.0F);  // half of the least: even
   CHECK_BITS(reference::ExactFma::fused(0x1.8p-75F, 0x1p-75F, 0.0F), 0x1p-149F);
   const float q[3] = {1, 2, 3};
   const float x[3] = {4, -5, 6};

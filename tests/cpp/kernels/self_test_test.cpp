@@ -156,7 +156,8 @@ TEST(a_negative_zero_is_noticed) {
 
 TEST(a_wrong_reach_is_noticed) {
   for (const Table* base : check::runnable_tables()) {
-    for (const Reach reach : {&strictly_above, &lost_position<0>, &lost_position<31>, &lost_position<63>, &everything}) {
+    for (const Reach reach :
+         {&strictly_above, &lost_position<0>, &lost_position<31>, &lost_position<63>, &everything}) {
       Table planted = *base;
       planted.reach = reach;
       CHECK(!kernels::agrees_with_scalar(planted));

@@ -85,7 +85,8 @@ template <class Body>
 void for_all(const char* stream, Body body) {
   check::Random random(check::seed(), stream);
   for (const std::size_t rows : kSizes) {
-    for (const Shape shape : {Shape::none, Shape::all, Shape::half, Shape::rare, Shape::runs, Shape::last, Shape::first}) {
+    for (const Shape shape :
+         {Shape::none, Shape::all, Shape::half, Shape::rare, Shape::runs, Shape::last, Shape::first}) {
       const check::Note note(rows, " rows, shape ", static_cast<int>(shape));
       body(make(rows, shape, random), random);
     }
@@ -107,7 +108,8 @@ TEST(row_numbers_in_any_order) {
       if (model[i]) numbers.insert(numbers.end(), 1 + random.below(2), static_cast<std::int64_t>(i));
     }
     random.shuffle(numbers);
-    for (const std::int64_t outside : {std::int64_t{-1}, static_cast<std::int64_t>(model.size()), INT64_MIN, INT64_MAX}) {
+    for (const std::int64_t outside :
+         {std::int64_t{-1}, static_cast<std::int64_t>(model.size()), INT64_MIN, INT64_MAX}) {
       numbers.push_back(outside);
     }
     check_same(Bitmask::from_rows(model.size(), numbers), model, random);
@@ -170,7 +172,8 @@ TEST(ranges_around_the_summaries_edges) {
     const Model model = make(262144 + 4097, shape, random);
     const Bitmask mask = Bitmask::from_packed(model.size(), pack(model, 0));
     for (const std::size_t begin : {0U, 1U, 63U, 64U, 65U, 4031U, 4032U, 4033U, 4095U, 4096U, 4097U, 4160U}) {
-      for (const std::size_t length : {0U, 1U, 2U, 63U, 64U, 65U, 130U}) check_words(mask, model, begin, begin + length);
+      for (const std::size_t length : {0U, 1U, 2U, 63U, 64U, 65U, 130U})
+        check_words(mask, model, begin, begin + length);
     }
   }
 }

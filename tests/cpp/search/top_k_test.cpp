@@ -2,8 +2,8 @@
 // Bounded selection against sorting everything.
 //
 // P4. Seen red with: `better` comparing ids downward, push() comparing only scores with the k-th best,
-// the threshold taken from a hit other than the k-th after shrinking, and merge() passing over hits
-// that equal the threshold.
+// the threshold taken from a hit other than the k-th after shrinking, merge() passing over hits that
+// equal the threshold.
 #include "search/top_k.hpp"
 
 #include <algorithm>
@@ -18,16 +18,16 @@
 namespace {
 
 using namespace evidex;
+using reference::Scored;
 using search::Hit;
 using search::TopK;
-using reference::Scored;
 
 const std::vector<std::size_t> kKs{0, 1, 2, 9, 10, 63, 64, 65, 100, 1000};
 constexpr float kMax = std::numeric_limits<float>::max();
 
 enum class Order { ascending, descending, constant, duplicates, random, extremes };
-constexpr Order kOrders[] = {Order::ascending, Order::descending, Order::constant,
-                             Order::duplicates, Order::random,    Order::extremes};
+constexpr Order kOrders[] = {Order::ascending,  Order::descending, Order::constant,
+                             Order::duplicates, Order::random,     Order::extremes};
 
 std::vector<Hit> make(std::size_t n, Order order, check::Random& random) {
   std::vector<std::int64_t> ids(n);
