@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the benchmark scripts share: the data, the canonical reference, interleaved timing, one line about the machine."""
+"""What the benchmark scripts share: the data, interleaved timing, one line about the machine."""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ def _narrowed(array: _Array, name: str, scaled: bool) -> _Array:
     if scaled and array.shape[0] > 0:
         largest = np.abs(array).max(axis=1, keepdims=True)
         exponent = np.frexp(np.where(np.isfinite(largest), largest, 1.0))[1]
-        return np.ldexp(array, 1 - exponent).astype(np.float32)
+        narrow: _Array = np.ldexp(array, 1 - exponent).astype(np.float32)
+        return narrow
     with np.errstate(over="ignore"):
         narrow = array.astype(np.float32)
     lost = np.isinf(narrow) & np.isfinite(array)

@@ -57,8 +57,8 @@ def extractive_answer(packet: Packet) -> Reply:
     """The sentence of the packed evidence that shares most with the question, verbatim.
 
     Each distinct word of the question that a sentence holds counts 1 / (packed sentences that hold it): rare words
-    count most, English stop words not at all. Ties go to the evidence packed first, then to the earlier sentence. No generator is involved: the answer
-    is a literal part of the one chunk it cites.
+    count most, English stop words not at all. Ties go to the evidence packed first, then to the earlier sentence.
+    No generator is involved: the answer is a literal part of the one chunk it cites.
 
     Args:
         packet: What :func:`evidex.pack` returned.

@@ -46,7 +46,9 @@ class Hits:
 
         It never tells rows that do not exist from rows the caller may not read.
         """
-        return np.where(self.counts < self.k, "fewer_than_k", None)
+        reasons = np.full(len(self), None, dtype=object)
+        reasons[self.counts < self.k] = "fewer_than_k"
+        return reasons
 
     def __len__(self) -> int:
         return len(self.counts)

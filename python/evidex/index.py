@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from .errors import InvalidInput, NotFound
 from .hits import Explanation, Hits
 
 __all__ = ["DenseIndex"]
+
+Whole: TypeAlias = "int | np.integer[Any]"
 
 _METRICS = {name: (full, number) for full, alias, number in _core.metrics() for name in (full, alias)}
 _LARGEST_K = 2**63 - 1
@@ -121,11 +124,11 @@ class DenseIndex:
     def search(
         self,
         queries: npt.ArrayLike,
-        k: int = 10,
+        k: Whole = 10,
         *,
         principal: Caller = None,
         allow: AllowMask | npt.ArrayLike | None = None,
-        threads: int | None = None,
+        threads: Whole | None = None,
     ) -> Hits:
         """The k best rows the caller may read, per query: exact and certified.
 
@@ -153,11 +156,11 @@ class DenseIndex:
     def explain(
         self,
         query: npt.ArrayLike,
-        k: int = 10,
+        k: Whole = 10,
         *,
         principal: Caller = None,
         allow: AllowMask | npt.ArrayLike | None = None,
-        threads: int | None = None,
+        threads: Whole | None = None,
     ) -> Explanation:
         """Runs one query and says how. Arguments and errors are those of :meth:`search`, for a single query."""
         snapshot, mask = self._scope(principal, allow)
@@ -221,7 +224,7 @@ class DenseIndex:
 
     def _write(
         self,
-        write: _core.Write,
+        write: Callable[[_arrays.Ids, _arrays.Floats, npt.NDArray[np.uint32]], None],
         ids: object,
         rows: _arrays.Floats,
         rules: Rule | Iterable[Rule] | None,

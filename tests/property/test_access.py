@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -148,7 +149,7 @@ def test_no_proper_principal_is_an_error_on_every_read(principal: Any) -> None:
     policy = Policy()
     index = DenseIndex(2, policy=policy)
     index.add([1], [[1.0, 0.0]], policy.rule("acme", ANY_IN_TENANT))
-    reads = [
+    reads: list[Callable[[], object]] = [
         lambda: index.search([1.0, 0.0], principal=principal),
         lambda: index.explain([1.0, 0.0], principal=principal),
         lambda: index.get([1], principal=principal),

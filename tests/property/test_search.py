@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -102,7 +104,7 @@ def test_a_mask_decides_before_ranking(d: Data, k: int, seed: int, density: floa
     index = build(d)
     allow = np.random.default_rng(seed).random(len(d.ids)) < density
     allowed = {int(i): d.by_id[int(i)] for i in index.ids()[allow]}
-    masks = [allow, AllowMask.from_ids(index, index.ids()[allow]), AllowMask.from_bools(index, allow)]
+    masks: list[Any] = [allow, AllowMask.from_ids(index, index.ids()[allow]), AllowMask.from_bools(index, allow)]
     for mask in masks:
         hits = index.search(d.queries, k, allow=mask)
         for number, query in enumerate(d.queries):

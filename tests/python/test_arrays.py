@@ -129,11 +129,11 @@ def test_hostile_objects_are_typed_errors() -> None:
             raise RuntimeError("no")
 
     index = DenseIndex(3)
-    for call in (lambda: index.search(Hostile()), lambda: index.get(Hostile())):  # type: ignore[arg-type]
+    for call in (lambda: index.search(Hostile()), lambda: index.get(Hostile())):
         with pytest.raises(InvalidInput, match="Hostile"):
             call()
     with pytest.raises(InvalidInput, match="masked"):
-        index.search(np.ma.masked_array(np.ones(3), [0, 1, 0]))
+        index.search(np.ma.masked_array(np.ones(3), [False, True, False]))
 
 
 def test_empty_input_is_no_rows() -> None:
@@ -168,7 +168,7 @@ BAD_IDS: list[Any] = [
 def test_bad_ids_are_refused_everywhere(ids: Any) -> None:  # cases A6, B21
     index = DenseIndex(1, metric="ip")
     index.add([3], [[1.0]])
-    calls = [
+    calls: list[Callable[[], object]] = [
         lambda: index.add(ids, [[1.0]]),
         lambda: index.upsert(ids, [[1.0]]),
         lambda: index.remove(ids),

@@ -215,8 +215,8 @@ def test_queries_that_are_not_finite_are_refused(path: tuple[Any, Make], bad: fl
 def test_zero_rows_have_no_direction() -> None:  # case B6
     index = DenseIndex(3)
     with pytest.raises(InvalidInput, match="row 1 is all zeros"):
-        index.add([0, 1, 2], [[1, 0, 0.0], [0, 0, 0], [0.9, 0.1, 0]])
-    index.add([0, 2], [[1, 0, 0.0], [0.9, 0.1, 0]])
+        index.add([0, 1, 2], np.array([[1, 0, 0], [0, 0, 0], [0.9, 0.1, 0]]))
+    index.add([0, 2], np.array([[1, 0, 0], [0.9, 0.1, 0]]))
     hits = index.search([1.0, 0, 0], 2)
     assert hits.ids.tolist() == [[0, 2]]
     assert np.isfinite(hits.scores).all()
@@ -301,7 +301,7 @@ def test_ids_are_never_reused() -> None:  # case B16
 
 def test_deleting_the_nearest_gives_the_next() -> None:  # case D1
     index = DenseIndex(3, metric="l2")
-    index.add([1, 2, 3], [[1.0, 2, 3], [4, 5, 6], [7, 8, 9]])
+    index.add([1, 2, 3], np.arange(1.0, 10).reshape(3, 3))
     index.remove([1])
     hits = index.search([1.0, 2, 3], 1)
     assert (hits.ids.tolist(), hits.scores.tolist()) == ([[2]], [[-27.0]])

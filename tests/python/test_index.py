@@ -7,6 +7,7 @@ import copy
 import inspect
 import logging
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,9 @@ def index() -> DenseIndex:
 def guarded() -> DenseIndex:
     policy = Policy()
     index = DenseIndex(3, policy=policy)
-    index.add([10, 20, 30], EYE, [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT), policy.rule("z", {"a"})])
+    index.add(
+        [10, 20, 30], EYE, [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT), policy.rule("z", {"a"})]
+    )
     return index
 
 
@@ -181,12 +184,14 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
     rule = policy.rule("acme", {"a"})
     with pytest.raises(InvalidInput, match="open"):
         index.add([1], EYE[:1], rules=rule)
-    for rules in (None, [rule, None]):
+    missing: list[Any] = [None, [rule, None]]
+    for rules in missing:
         with pytest.raises(AccessError, match="rule"):
-            guarded.add([1, 2], EYE[:2], rules=rules)  # type: ignore[arg-type]
-    for rules in ([rule], [rule] * 3, [rule, "acme"], [Policy().rule("acme", {"a"})] * 2, "ab", 7):
+            guarded.add([1, 2], EYE[:2], rules=rules)
+    wrong: list[Any] = [[rule], [rule] * 3, [rule, "acme"], [Policy().rule("acme", {"a"})] * 2, "ab", 7]
+    for rules in wrong:
         with pytest.raises(InvalidInput, match="rules"):
-            guarded.add([1, 2], EYE[:2], rules=rules)  # type: ignore[arg-type]
+            guarded.add([1, 2], EYE[:2], rules=rules)
     assert len(guarded) == 3
 
 
@@ -195,7 +200,7 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
 
 def test_get_gives_stored_vectors(index: DenseIndex) -> None:
     index.upsert([40], [[3.0, 0.0, 4.0]])
-    assert np.allclose(index.get([40, 10]), [[0.6, 0, 0.8], [1, 0, 0]])
+    assert np.allclose(index.get([40, 10]), np.array([[0.6, 0, 0.8], [1, 0, 0]]))
     assert index.get(40).shape == (1, 3)
     with pytest.raises(NotFound, match="no such id: 41"):
         index.get([40, 41])
@@ -241,11 +246,16 @@ def test_unrestricted_is_logged(guarded: DenseIndex, caplog: pytest.LogCaptureFi
 
 @pytest.mark.parametrize("principal", [ALICE, UNRESTRICTED, "alice"])
 def test_a_principal_on_an_open_index_is_refused(index: DenseIndex, principal: Any) -> None:
-    reads: list[Any] = [index.search, index.explain]
-    for call in (*(lambda p, r=r: r(EYE[0], principal=p) for r in reads), lambda p: index.ids(principal=p),
-                 lambda p: index.count(principal=p), lambda p: index.get([10], principal=p)):  # fmt: skip
+    reads: list[Callable[[], object]] = [
+        lambda: index.search(EYE[0], principal=principal),
+        lambda: index.explain(EYE[0], principal=principal),
+        lambda: index.ids(principal=principal),
+        lambda: index.count(principal=principal),
+        lambda: index.get([10], principal=principal),
+    ]
+    for read in reads:
         with pytest.raises(InvalidInput, match="open"):
-            call(principal)
+            read()
 
 
 def test_explain_tells_operators_more_than_principals(index: DenseIndex, guarded: DenseIndex) -> None:
@@ -347,11 +357,11 @@ def test_both_ways_of_calling_agree(index: DenseIndex) -> None:  # case C2
     index.remove(ids=[1])
     wrong: list[Any] = [
         lambda: index.search(),  # type: ignore[call-arg]
-        lambda: index.search(EYE[0], 2, ALICE),  # type: ignore[misc]
+        lambda: index.search(EYE[0], 2, ALICE),  # type: ignore[call-arg]
         lambda: index.search(EYE[0], fetch_k=5),  # type: ignore[call-arg]
         lambda: index.add([1]),  # type: ignore[call-arg]
-        lambda: index.get([10], 3),  # type: ignore[misc]
-        lambda: DenseIndex(3, "ip"),  # type: ignore[misc]
+        lambda: index.get([10], 3),  # type: ignore[call-arg, arg-type]
+        lambda: DenseIndex(3, "ip"),  # type: ignore[call-arg]
         lambda: DenseIndex(),  # type: ignore[call-arg]
     ]
     for call in wrong:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import EvidexError
-from . import demo, info
+from . import demo as demo
+from . import info as info
 
 __all__ = ["main"]
 

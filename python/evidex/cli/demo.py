@@ -43,7 +43,9 @@ _SHOWN = (
 
 def register(commands: Any) -> None:
     """Adds the command to the parser."""
-    parser = commands.add_parser("demo", help="index the built-in handbook, ask as several principals, check the answers")
+    parser = commands.add_parser(
+        "demo", help="index the built-in handbook, ask as several principals, check the answers"
+    )
     parser.add_argument(
         "--encoder",
         choices=("hashing", "wordllama"),
@@ -193,16 +195,22 @@ def print_text(
 ) -> None:
     """The demo as a person reads it."""
     floor = calibration.floor
-    print(f"\n{len(world.chunks)} chunks of current revisions, legs: {', '.join(world.legs)}, {_core.active_isa()} kernels")
     print(
-        f"evidence floor: best {floor.leg} score of at least {floor.min_score:.3f}; on the development questions it keeps "
-        f"{calibration.kept} of {calibration.answerable} answerable and refuses {calibration.refused} of "
+        f"\n{len(world.chunks)} chunks of current revisions, legs: {', '.join(world.legs)}, "
+        f"{_core.active_isa()} kernels"
+    )
+    print(
+        f"evidence floor: best {floor.leg} score of at least {floor.min_score:.3f}; on the development questions it "
+        f"keeps {calibration.kept} of {calibration.answerable} answerable and refuses {calibration.refused} of "
         f"{calibration.unanswerable} others"
     )
     for item in shown:
         print_packet(item)
     retrieval = held_out.retrieval
-    print(f"\n== held-out questions ({retrieval.questions}, of which {retrieval.answerable} have an answer for their caller)")
+    print(
+        f"\n== held-out questions ({retrieval.questions}, "
+        f"of which {retrieval.answerable} have an answer for their caller)"
+    )
     print(
         table(
             ["measure", "value", "of"],
@@ -249,4 +257,6 @@ def print_packet(item: Shown) -> None:
     reply = extractive_answer(packet)
     report = validate_reply(reply, packet)
     print(f"   answer: {' '.join(reply.answer.split())}")
-    print(f"   cites {reply.citations[0][:12]}: {'well formed' if report.valid else report.reason} (which is not proof)")
+    print(
+        f"   cites {reply.citations[0][:12]}: {'well formed' if report.valid else report.reason} (which is not proof)"
+    )

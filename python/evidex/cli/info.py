@@ -25,6 +25,7 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints what the core reports."""
+    metrics = [name for name, _, _ in _core.metrics()]
     facts = {
         "evidex": _core.__version__,
         "python": platform.python_version(),
@@ -33,7 +34,7 @@ def run(given: argparse.Namespace) -> None:
         "isa": _core.active_isa(),
         "isa_forced": os.environ.get("EVIDEX_ISA") or None,
         "threads": _core.default_threads(),
-        "metrics": [name for name, _, _ in _core.metrics()],
+        "metrics": metrics,
         "isas": _core.isas(),
     }
     if given.json:
@@ -43,7 +44,7 @@ def run(given: argparse.Namespace) -> None:
     print(f"evidex {facts['evidex']}, Python {facts['python']}, numpy {facts['numpy']}, {facts['machine']}")
     print(f"instruction set: {facts['isa']}{forced}")
     print(f"threads by default: {facts['threads']} (affinity and cgroup quota)")
-    print(f"metrics: {', '.join(facts['metrics'])}\n")
+    print(f"metrics: {', '.join(metrics)}\n")
     isas = _core.isas()
     states = [["supported", *("yes" if isa["supported"] else "no" for isa in isas)]]
     states.append(["self-test", *(isa["self_test"] for isa in isas)])

@@ -19,7 +19,7 @@ using check::Random;
 using search::Bitmask;
 
 constexpr std::size_t kDim = 4;
-constexpr std::size_t kFamily = 96;  // ids 0..95, always written together
+constexpr std::size_t kFamily = 700;  // ids 0..699, always written together
 
 /// Every member carries the version that wrote it.
 check::Rows family(float version) {
@@ -46,7 +46,8 @@ void check_whole(const index::Snapshot& snapshot) {
   std::size_t members = 0;
   float version = -1;
   for (std::size_t r = 0; r < snapshot.rows; ++r) {
-    if (((snapshot.dead_word(r / 64) >> (r % 64)) & 1) != 0 || snapshot.id(r) >= 96) continue;
+    if (((snapshot.dead_word(r / 64) >> (r % 64)) & 1) != 0 || snapshot.id(r) >= static_cast<std::int64_t>(kFamily))
+      continue;
     ++members;
     if (version < 0) version = snapshot.vector(r)[0];
     CHECK_BITS(snapshot.vector(r)[0], version);
@@ -73,7 +74,7 @@ void read(const index::RowStore& store, unsigned number, const std::atomic<bool>
       CHECK_EQ(answer.ids[i], expected[i].id);
       CHECK_BITS(answer.scores[i], expected[i].score);
     }
-    const std::int64_t wanted[] = {0, 50, 95, 1 << 20};
+    const std::int64_t wanted[] = {0, 350, 699, 1 << 20};
     const index::Found found = store.find(wanted);
     for (std::size_t i = 0; i < 3; ++i) {
       CHECK_EQ(found.snapshot->id(static_cast<std::size_t>(found.rows[i])), wanted[i]);
@@ -83,11 +84,12 @@ void read(const index::RowStore& store, unsigned number, const std::atomic<bool>
   } while (!done);
 }
 
-void write(index::RowStore& store, std::size_t rounds) {
+/// A fixed number of rounds, and more until the readers have had their share.
+void write(index::RowStore& store, std::size_t rounds, const std::atomic<std::size_t>& reads) {
   Random random(check::seed(), "writer");
   Stop stop;
   std::vector<std::int64_t> others;
-  for (std::size_t round = 1; round <= rounds; ++round) {
+  for (std::size_t round = 1; round <= rounds || (round <= 4 * rounds && reads < 4 * rounds); ++round) {
     store.upsert(family(static_cast<float>(round)).batch(), stop);
     check::Rows more = check::random_rows(random.below(40), kDim, 1000, random);
     const std::int64_t first = store.add_automatic(more.batch(), stop);
@@ -119,7 +121,7 @@ TEST(readers_see_whole_batches_and_exact_results_while_a_writer_writes) {
         }
       });
     }
-    write(store, check::times(60, 400));
+    write(store, check::times(30, 150), reads);
     done = true;
     for (std::thread& reader : readers) reader.join();
     for (const std::string& problem : problems) CHECK_EQ(problem, "");
