@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -81,8 +82,8 @@ def test_demo_json_is_whole_and_permitted(capsys: pytest.CaptureFixture[str]) ->
     assert (held_out["retrieval"]["questions"], held_out["answerable"], held_out["unanswerable"]) == (20, 15, 5)
 
 
+@pytest.mark.skipif(find_spec("wordllama") is None, reason="the extra 'demo' is not installed")
 def test_demo_takes_the_optional_encoder_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("wordllama", reason="extra demo is not installed")
     assert run_json(capsys, "demo")["legs"] == ["hashing", "wordllama"]
     report = run_json(capsys, "demo", "--encoder", "wordllama")
     assert report["legs"] == ["wordllama"]

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import EvidexError
-from . import demo as demo
-from . import info as info
+from .demo import register as register_demo
+from .info import register as register_info
 
 __all__ = ["main"]
 
-_COMMANDS = (demo, info)
+_COMMANDS = (register_demo, register_info)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"evidex {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.register(commands)
+    for register in _COMMANDS:
+        register(commands)
     given = parser.parse_args(arguments)
     try:
         given.run(given)
