@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "index/prepare.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <sstream>
@@ -12,26 +13,22 @@
 namespace evidex::index {
 namespace {
 
-struct Extent {
-  double squared_norm;  // not finite where a component is not
-  float largest;
-};
-
-/// Eight running sums in a fixed order: the same on every machine and quick at the baseline.
-Extent measure(const float* row, std::size_t dim) {
+/// Not finite where a component is not. Eight running sums in a fixed order: the same on every
+/// machine, and quick at the baseline.
+double squared_norm(const float* row, std::size_t dim) {
   double sums[8] = {};
-  float largest = 0;
   std::size_t i = 0;
   for (; i + 8 <= dim; i += 8) {
     for (std::size_t j = 0; j < 8; ++j) sums[j] += static_cast<double>(row[i + j]) * static_cast<double>(row[i + j]);
   }
   for (; i < dim; ++i) sums[0] += static_cast<double>(row[i]) * static_cast<double>(row[i]);
-  for (i = 0; i < dim; ++i) {
-    const float magnitude = std::fabs(row[i]);
-    largest = magnitude > largest ? magnitude : largest;
-  }
-  const double total = ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
-  return {total, largest};
+  return ((sums[0] + sums[4]) + (sums[2] + sums[6])) + ((sums[1] + sums[5]) + (sums[3] + sums[7]));
+}
+
+float largest_magnitude(const float* row, std::size_t dim) {
+  float largest = 0;
+  for (std::size_t i = 0; i < dim; ++i) largest = std::max(largest, std::fabs(row[i]));
+  return largest;
 }
 
 [[noreturn]] void refuse(const char* what, std::size_t row, const std::string& why) {
@@ -65,17 +62,18 @@ void prepare(const kernels::Metric& metric, std::size_t dim, const float* source
   const kernels::Table& kernels = kernels::active();
   for (std::size_t r = 0; r < n; ++r) {
     const float* row = source + (from + r) * dim;
-    const Extent extent = measure(row, dim);
-    if (!std::isfinite(extent.squared_norm)) refuse_not_finite(what, from + r, row, dim);
+    const double squared = squared_norm(row, dim);
+    if (!std::isfinite(squared)) refuse_not_finite(what, from + r, row, dim);
     if (metric.unit_rows) {
-      if (extent.largest == 0)
+      const float largest = largest_magnitude(row, dim);
+      if (largest == 0)
         refuse(what, from + r, "is all zeros, which has no direction under " + std::string(metric.name));
-      normalise(kernels, row, extent.largest, dim, target + r * dim);
+      normalise(kernels, row, largest, dim, target + r * dim);
     } else {
-      if (extent.squared_norm > kMaxSquaredNorm) {
+      if (squared > kMaxSquaredNorm) {
         std::ostringstream why;
-        why << "has squared norm " << extent.squared_norm << ", above the limit 2^125 (" << kMaxSquaredNorm
-            << ") under " << metric.name << "; scale the vectors down";
+        why << "has squared norm " << squared << ", above the limit 2^125 (" << kMaxSquaredNorm << ") under "
+            << metric.name << "; scale the vectors down";
         refuse(what, from + r, why.str());
       }
       std::memcpy(target + r * dim, row, dim * sizeof(float));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// P11. Seen red with: the pool's owner not compared with the process, run() not waiting for its helpers,
+// P11. Seen red with: the pool's owner not compared with the process, run() not waiting for its workers,
 // workers started with open signals.
 #include "base/thread_pool.hpp"
 
@@ -107,7 +107,7 @@ TEST(threads_are_kept_and_used_again) {
   CHECK_EQ(pool_threads(), before);
 }
 
-TEST(an_exception_of_the_caller_waits_for_the_helpers) {
+TEST(an_exception_of_the_caller_waits_for_the_other_workers) {
   std::atomic<bool> started{false};
   std::atomic<bool> ended{false};
   const auto body = [&](unsigned worker) {
@@ -123,17 +123,17 @@ TEST(an_exception_of_the_caller_waits_for_the_helpers) {
   CHECK(started && ended);
 }
 
-TEST(an_exception_of_a_helper_reaches_the_caller) {
+TEST(an_exception_of_another_worker_reaches_the_caller) {
   std::atomic<bool> thrown{false};
   const auto body = [&](unsigned worker) {
     if (worker == 0) {
       (void)soon([&] { return thrown.load(); });
     } else {
       thrown = true;
-      throw std::out_of_range("from a helper");
+      throw std::out_of_range("from another worker");
     }
   };
-  CHECK_THROWS(run_workers(3, body), std::out_of_range, "from a helper");
+  CHECK_THROWS(run_workers(3, body), std::out_of_range, "from another worker");
   CHECK(does_all(3, 100));
 }
 
@@ -154,7 +154,7 @@ TEST(several_threads_may_call_at_once_and_bodies_may_call_again) {
   CHECK_EQ(wrong.load(), 0);
 }
 
-TEST(helpers_take_no_signals) {
+TEST(pool_threads_take_no_signals) {
   std::atomic<int> open{-1};
   run_workers(2, [&](unsigned worker) {
     if (worker == 0) {

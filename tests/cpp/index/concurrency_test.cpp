@@ -93,7 +93,19 @@ void write(index::RowStore& store, std::size_t rounds, const std::atomic<std::si
   for (std::size_t round = 1; round <= rounds; ++round) {
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (reads < 2 * round && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
-    store.upsert(family(static_cast<float>(round)).batch(), stop);
+    if (round % 15 == 0) {
+      // Held up between blocks of rows, so that reads certainly fall into the middle of this write.
+      Stop slow([&] {
+        const std::size_t before = reads;
+        std::this_thread::sleep_for(std::chrono::milliseconds(21));
+        while (reads < before + 2 && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+        return false;
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(21));
+      store.upsert(family(static_cast<float>(round)).batch(), slow);
+    } else {
+      store.upsert(family(static_cast<float>(round)).batch(), stop);
+    }
     check::Rows more = check::random_rows(random.below(40), kDim, 1000, random);
     const std::int64_t first = store.add_automatic(more.batch(), stop);
     for (std::size_t i = 0; i < more.ids.size(); ++i) others.push_back(first + static_cast<std::int64_t>(i));
