@@ -47,13 +47,13 @@ lint: .venv/with-lint
 
 bench: .venv/with-bench
 	$(say) "benchmarks"
-	@$(if $(wildcard benchmarks/*.py),$(RUN_PYTEST) --benchmark-only benchmarks/*.py || test $$? -eq 5,echo "none yet")
+	@$(if $(wildcard benchmarks/bench_*.py),$(RUN_PYTEST) --import-mode=prepend --benchmark-only benchmarks/bench_*.py || test $$? -eq 5,echo "none yet")
 
 wheel: .venv/with-wheel
 	$(say) "sdist and wheel"
 	@rm -rf build/dist dist && mkdir -p build dist
 	@$(BIN)/python -m build -o build/dist > build/wheel.log 2>&1 || { cat build/wheel.log; exit 1; }
-	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair -w dist build/dist/*.whl >> build/wheel.log 2>&1 \
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/auditwheel repair --strip -w dist build/dist/*.whl >> build/wheel.log 2>&1 \
 	  || { cat build/wheel.log; exit 1; }
 	@cp build/dist/*.tar.gz dist && ls dist
 
@@ -89,10 +89,14 @@ endef
 SOURCES := $(shell find cpp python/evidex -type f ! -path '*/.*' ! -name '*.pyc' ! -name '*.so')
 PACKAGE := .venv/created .venv/sources $(SOURCES) CMakeLists.txt pyproject.toml README.md LICENSE
 
-# $(call install,extras): without isolation the build tree is kept and only what changed is compiled again.
+# $(call install,extras): without isolation the build tree is kept and only what changed is compiled again; the extras
+# come in a step of their own, since some of them must be built in isolation.
 define install
 	$(say) "install evidex[$(1)]"
-	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PIP) install --no-build-isolation ".[$(1)]"
+	@rm -rf build/install
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) $(PIP) wheel --no-build-isolation --no-deps -w build/install .
+	@$(PIP) install --force-reinstall --no-deps build/install/*.whl
+	@$(PIP) install "$$(echo build/install/*.whl)[$(1)]"
 	@touch $@
 endef
 

@@ -16,7 +16,8 @@ namespace {
 
 unsigned ceil_share(double quota, double period) {
   if (!(quota > 0) || !(period > 0)) return 0;
-  return static_cast<unsigned>(std::max(1.0, std::ceil(quota / period)));
+  constexpr double kMost = 1 << 20;
+  return static_cast<unsigned>(std::clamp(std::ceil(quota / period), 1.0, kMost));
 }
 
 unsigned smaller_limit(unsigned a, unsigned b) {  // 0 means "no limit"

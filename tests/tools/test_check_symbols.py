@@ -14,6 +14,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 import check_symbols
 
+from evidex import _core
+
 ROOT = Path(__file__).resolve().parents[2]
 COMPILER = shutil.which("g++")
 
@@ -171,4 +173,11 @@ def test_whose_a_symbol_is(symbol: str, home: str | None) -> None:
 def test_our_own_arch_files(tmp_path: Path, isa: str, flags: tuple[str, ...]) -> None:
     source = ROOT / "cpp" / "kernels" / "arch" / f"{isa}.cpp"
     path = compile_file(tmp_path, source, "-I", str(ROOT / "cpp"), "-ffp-contract=off", *flags)
+    assert check_symbols.problems_of(path) == []
+
+
+def test_the_module_in_use() -> None:  # cases C5, C7
+    """P11: no AVX outside its namespace, no initialiser, no OpenMP. Seen red: -mavx2 for one more file of the core."""
+    path = Path(_core.__file__)
+    assert not check_symbols.is_stripped(path), "install with install.strip = false, as pyproject.toml says"
     assert check_symbols.problems_of(path) == []
