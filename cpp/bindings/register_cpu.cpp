@@ -49,7 +49,7 @@ py::list isas() {
 py::list metrics() {
   py::list out;
   for (const kernels::Metric& metric : kernels::kMetrics) {
-    out.append(py::make_tuple(metric.name, metric.alias, metric.id));
+    out.append(py::make_tuple(metric.name, metric.alias, metric.id, metric.unit_rows));
   }
   return out;
 }
@@ -60,7 +60,7 @@ void register_cpu(py::module_& m) {
   m.def("isas", &isas, "Instruction sets compiled in, best first, with their kernel slots.");
   m.def("active_isa", [] { return kernels::active().isa; }, "Name of the instruction set in use.");
   m.def("default_threads", &default_threads, "Threads this process may use: affinity and cgroup quota.");
-  m.def("metrics", &metrics, "(name, alias, id) of each metric.");
+  m.def("metrics", &metrics, "(name, alias, id, whether rows are divided by their norm) of each metric.");
 }
 
 }  // namespace evidex::bindings

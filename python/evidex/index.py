@@ -18,7 +18,7 @@ __all__ = ["DenseIndex"]
 
 Whole: TypeAlias = "int | np.integer[Any]"
 
-_METRICS = {name: (full, number) for full, alias, number in _core.metrics() for name in (full, alias)}
+_METRICS = {name: facts for facts in _core.metrics() for name in facts[:2]}
 _LARGEST_K = 2**63 - 1
 _MOST_THREADS = 1024
 
@@ -48,7 +48,7 @@ class DenseIndex:
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
         self._dim = _checks.whole(dim, "dim", least=1, most=2**20)
-        self._metric, number = _METRICS[metric]
+        self._metric, _, number, self._unit_rows = _METRICS[metric]
         self._policy = policy
         self._store = _core.RowStore(self._dim, number)
         self._grants = Grants()
@@ -147,7 +147,7 @@ class DenseIndex:
             InvalidInput: For wrong shapes, dtypes, lengths or numbers, NaN, infinity, a zero query under cosine.
         """
         snapshot, mask = self._scope(principal, allow)
-        vectors = _arrays.queries(queries, self._dim, "queries", scaled=self._metric == "cosine")
+        vectors = _arrays.queries(queries, self._dim, "queries", scaled=self._unit_rows)
         k = min(_checks.whole(k, "k"), _LARGEST_K)
         ids, scores, _, returned, _ = snapshot.search(vectors, k, mask, _thread_limit(threads))
         nq = len(vectors)
@@ -164,7 +164,7 @@ class DenseIndex:
     ) -> Explanation:
         """Runs one query and says how. Arguments and errors are those of :meth:`search`, for a single query."""
         snapshot, mask = self._scope(principal, allow)
-        vectors = _arrays.queries(query, self._dim, "query", scaled=self._metric == "cosine")
+        vectors = _arrays.queries(query, self._dim, "query", scaled=self._unit_rows)
         if len(vectors) != 1:
             raise InvalidInput(f"query: expected one query, got {len(vectors)}")
         k = min(_checks.whole(k, "k"), _LARGEST_K)
@@ -213,7 +213,7 @@ class DenseIndex:
         return snapshot.count(mask)
 
     def _rows(self, vectors: object) -> _arrays.Floats:
-        return _arrays.vectors(vectors, self._dim, "vectors", scaled=self._metric == "cosine")
+        return _arrays.vectors(vectors, self._dim, "vectors", scaled=self._unit_rows)
 
     def _rule_numbers(self, rules: Rule | Iterable[Rule] | None, rows: int) -> npt.NDArray[np.uint32]:
         if self._policy is not None:

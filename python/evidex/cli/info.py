@@ -25,7 +25,7 @@ def register(commands: Any) -> None:
 
 def run(given: argparse.Namespace) -> None:
     """Prints what the core reports."""
-    metrics = [name for name, _, _ in _core.metrics()]
+    metrics = [name for name, *_ in _core.metrics()]
     facts = {
         "evidex": _core.__version__,
         "python": platform.python_version(),
