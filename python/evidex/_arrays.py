@@ -7,6 +7,7 @@ native float32. Ids: any integer dtype becomes int64. Masks: bool becomes packed
 
 from __future__ import annotations
 
+import sys
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -79,7 +80,8 @@ def packed_bools(value: object, length: int, name: str, aligned_with: str) -> Pa
 
 
 def _as_array(value: object, name: str) -> _Array:
-    if isinstance(value, np.ma.MaskedArray):
+    # numpy imports numpy.ma on first use, which takes long; without it nothing can be a masked array.
+    if "numpy.ma" in sys.modules and isinstance(value, np.ma.MaskedArray):
         raise InvalidInput(f"{name}: masked arrays are not accepted, since masked places would count; fill them first")
     try:
         return np.asarray(value)  # also strips subclasses, whose methods may behave otherwise
