@@ -14,17 +14,7 @@
 namespace evidex::kernels {
 namespace {
 
-const Table* find_table(std::string_view isa) {
-  for (const Table* table : {
-#if defined(__x86_64__)
-           &avx2::kTable,
-#endif
-           &scalar::kTable,
-       }) {
-    if (table->isa == isa) return table;
-  }
-  return nullptr;
-}
+static_assert(kTables.size() == cpu::kIsas.size(), "each row of cpu/isa.hpp needs its table in arch/tables.hpp");
 
 std::atomic<const Table*> g_active{nullptr};
 
@@ -33,12 +23,13 @@ const std::vector<IsaStatus>& fitness() {
   static const std::vector<IsaStatus> statuses = [] {
     const FloatState state;
     std::vector<IsaStatus> found;
-    for (const cpu::Isa& isa : cpu::kIsas) {
-      const Table* table = find_table(isa.name);
+    for (std::size_t i = 0; i < cpu::kIsas.size(); ++i) {
+      const cpu::Isa& isa = cpu::kIsas[i];
+      const Table& table = *kTables[i];
       const bool supported = (cpu::features() & isa.required) == isa.required;
       const SelfTest test =
-          !supported ? SelfTest::not_run : (agrees_with_scalar(*table) ? SelfTest::passed : SelfTest::failed);
-      found.push_back({isa.name, supported, test, false, table});
+          !supported ? SelfTest::not_run : (agrees_with_scalar(table) ? SelfTest::passed : SelfTest::failed);
+      found.push_back({isa.name, supported, test, false, &table});
     }
     return found;
   }();

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fixture behind "on every path": each instruction set, one and two threads, each way to make a mask."""
+"""Fixtures: an open and a guarded index, and "on every path" (instruction sets, threads, ways to make a mask)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from paths import Make, as_bools, as_ids, as_mask
+from evidex import ANY_IN_TENANT, DenseIndex, Policy
+from examples import EYE, Make, as_bools, as_ids, as_mask
 from strategies import ISAS, forced_isa
 
 
@@ -18,3 +19,21 @@ def path(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Make]]:
     isa, threads, make = request.param
     with forced_isa(isa):
         yield {"threads": threads}, make
+
+
+@pytest.fixture
+def index() -> DenseIndex:
+    """Open: the unit vectors as 10, 20, 30."""
+    index = DenseIndex(3)
+    index.add([10, 20, 30], EYE)
+    return index
+
+
+@pytest.fixture
+def guarded() -> DenseIndex:
+    """The same, of which alice of acme in group a may read 10 and 20."""
+    policy = Policy()
+    index = DenseIndex(3, policy=policy)
+    rules = [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT), policy.rule("z", {"a"})]
+    index.add([10, 20, 30], EYE, rules)
+    return index

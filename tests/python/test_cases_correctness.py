@@ -10,7 +10,7 @@ import pytest
 
 import reference
 from evidex import DenseIndex, InvalidInput
-from paths import Make, line
+from examples import Make, line
 
 
 def test_equal_scores_follow_the_id(path: tuple[Any, Make]) -> None:  # case B1

@@ -11,7 +11,7 @@ import pytest
 
 import reference
 from evidex import ANY_IN_TENANT, AllowMask, DenseIndex, InvalidInput, Policy, Principal
-from paths import ORIGIN, Make, line
+from examples import ORIGIN, Make, line
 
 
 def test_few_permitted_rows_are_a_normal_outcome(path: tuple[Any, Make]) -> None:  # case A1, G2

@@ -12,38 +12,15 @@ import numpy as np
 import pytest
 
 from evidex import (
-    ANY_IN_TENANT,
     AccessError,
     DenseIndex,
     InvalidInput,
     NotFound,
     Policy,
-    Principal,
     _core,
     errors,
 )
-
-EYE = np.eye(3, dtype=np.float32)
-
-
-@pytest.fixture
-def index() -> DenseIndex:
-    index = DenseIndex(3)
-    index.add([10, 20, 30], EYE)
-    return index
-
-
-@pytest.fixture
-def guarded() -> DenseIndex:
-    policy = Policy()
-    index = DenseIndex(3, policy=policy)
-    index.add(
-        [10, 20, 30], EYE, [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT), policy.rule("z", {"a"})]
-    )
-    return index
-
-
-ALICE = Principal("alice", "acme", {"a"})
+from examples import ALICE, EYE
 
 
 @pytest.mark.parametrize("dim", [0, -1, True, 2.0, "3", None, 2**40])

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables that the arch files define, one per row of cpu/isa.hpp.
+// The tables that the arch files define, one per row of cpu/isa.hpp and in its order.
 #pragma once
+
+#include <array>
 
 #include "kernels/table.hpp"
 
@@ -14,5 +16,12 @@ namespace avx2 {
 extern const Table kTable;
 }
 #endif
+
+inline constexpr std::array kTables{
+#if defined(__x86_64__)
+    &avx2::kTable,
+#endif
+    &scalar::kTable,
+};
 
 }  // namespace evidex::kernels

@@ -103,6 +103,7 @@ TEST(an_unknown_set_is_refused_and_nothing_changes) {
 
 TEST(every_slot_is_filled) {
   for (const IsaStatus& status : kernels::report()) {
+    CHECK_EQ(status.table->isa, status.name);
     for (const kernels::MetricKernels& kernel : status.table->metrics) {
       CHECK(kernel.scan != nullptr);
       CHECK(kernel.gather != nullptr);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The paths that every case is tried on: instruction set, threads, and how a mask was made."""
+"""Small vectors, indexes and ways to make a mask that many tests use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from evidex import AllowMask, DenseIndex
+from evidex import AllowMask, DenseIndex, Principal
+
+EYE = np.eye(3, dtype=np.float32)
+ORIGIN = np.zeros(4, np.float32)
+ALICE = Principal("alice", "acme", {"a"})
 
 Make = Callable[[DenseIndex, list[int]], Any]
 
@@ -32,6 +36,3 @@ def line(n: int, **options: Any) -> DenseIndex:
     rows[:, 0] = 10 * np.arange(n)
     index.add(np.arange(n), rows)
     return index
-
-
-ORIGIN = np.zeros(4, np.float32)
