@@ -30,7 +30,7 @@ py::list isas() {
   for (const kernels::IsaStatus& status : kernels::report()) {
     py::dict slots;
     for (const kernels::Metric& metric : kernels::kMetrics) {
-      for (const char* loop : {"scan", "gather"}) {
+      for (const char* loop : {"scan", "gather", "tile"}) {
         slots[py::str(std::string(loop) + " " + std::string(metric.name))] = status.table->lanes_kind;
       }
     }

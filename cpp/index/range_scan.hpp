@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scores the permitted rows of a range for a few queries and feeds their selections. Words with many
-// permitted rows are scored as a block of 64 and masked; the rows of other words are collected and
-// gathered 64 at a time. Both give the same bits, so the choice is only about time.
+// Scores the permitted rows of a range for a few queries and feeds their selections. Rows are collected
+// and scored 64 at a time, for several queries as a tile; for a single query, a word with many permitted
+// rows is scored as a block and masked instead. All ways give the same bits: the choice is about time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/aligned_buffer.hpp"
 #include "index/snapshot.hpp"
 #include "kernels/table.hpp"
 #include "search/top_k.hpp"
@@ -24,13 +26,14 @@ class RangeScan {
         kernels_(table.metrics[static_cast<std::size_t>(snapshot.metric.id)]),
         reach_(table.reach),
         queries_(queries),
-        tops_(tops) {
-    scores_.fill(0);  // reach() reads all 64 places
+        tops_(tops),
+        scores_(tops.size() * kRows) {
+    std::fill_n(scores_.data(), scores_.size(), 0.0F);  // reach() reads all places of a query
   }
 
   /// Permitted rows of one mask word. Call in any order; finish() once at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (std::popcount(bits) >= kDense) {
+    if (tops_.size() == 1 && std::popcount(bits) >= kDense) {
       block(index * kRows, bits);
     } else {
       collect(index * kRows, bits);
@@ -51,10 +54,8 @@ class RangeScan {
     const std::size_t at = row - ChunkOf::begin(c);
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
     const std::size_t dim = snapshot_.dim;
-    for (std::size_t q = 0; q < tops_.size(); ++q) {
-      kernels_.scan(queries_ + q * dim, chunk.vectors.data() + at * dim, dim, n, dim, scores_.data());
-      select(tops_[q], bits, chunk.ids.data() + at);
-    }
+    kernels_.scan(queries_, chunk.vectors.data() + at * dim, dim, n, dim, scores_.data());
+    select(0, bits, chunk.ids.data() + at);
   }
 
   void collect(std::size_t row, std::uint64_t bits) {
@@ -71,19 +72,23 @@ class RangeScan {
 
   void flush() {
     if (waiting_ == 0) return;
-    const std::uint64_t bits = ~std::uint64_t{0} >> (kRows - waiting_);
-    for (std::size_t q = 0; q < tops_.size(); ++q) {
-      kernels_.gather(queries_ + q * snapshot_.dim, rows_.data(), waiting_, snapshot_.dim, scores_.data());
-      select(tops_[q], bits, ids_.data());
+    if (tops_.size() == 1) {
+      kernels_.gather(queries_, rows_.data(), waiting_, snapshot_.dim, scores_.data());
+    } else {
+      kernels_.tile(queries_, tops_.size(), rows_.data(), waiting_, snapshot_.dim, scores_.data(), kRows);
     }
+    const std::uint64_t bits = ~std::uint64_t{0} >> (kRows - waiting_);
+    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits, ids_.data());
     waiting_ = 0;
   }
 
-  void select(search::TopK& top, std::uint64_t bits, const std::int64_t* ids) {
-    std::uint64_t reached = reach_(scores_.data(), top.threshold()) & bits;
+  void select(std::size_t q, std::uint64_t bits, const std::int64_t* ids) {
+    const float* scores = scores_.data() + q * kRows;
+    search::TopK& top = tops_[q];
+    std::uint64_t reached = reach_(scores, top.threshold()) & bits;
     for (; reached != 0; reached &= reached - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-      top.push({scores_[i], ids[i]});
+      top.push({scores[i], ids[i]});
     }
   }
 
@@ -93,7 +98,7 @@ class RangeScan {
   const float* queries_;
   std::span<search::TopK> tops_;
   std::size_t waiting_ = 0;
-  alignas(64) std::array<float, kRows> scores_;
+  AlignedBuffer<float> scores_;  // [queries, kRows]
   std::array<const float*, kRows> rows_;
   std::array<std::int64_t, kRows> ids_;
 };

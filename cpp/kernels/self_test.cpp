@@ -12,7 +12,8 @@
 namespace evidex::kernels {
 namespace {
 
-constexpr std::size_t kRows = 7;  // not a multiple of any number of rows kept together
+constexpr std::size_t kQueries = 5;  // nor of queries
+constexpr std::size_t kRows = 7;     // not a multiple of any number of rows kept together
 constexpr std::size_t kMaxDim = 67;
 
 /// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): values of both signs over many magnitudes.
@@ -43,7 +44,15 @@ bool metric_agrees(const MetricKernels& mine, const MetricKernels& reference, co
   mine.scan(query, rows, kMaxDim, kRows, dim, scores.data());
   if (!same_bits(scores.data(), expected.data(), kRows)) return false;
   mine.gather(query, pointers.data(), kRows, dim, scores.data());
-  return same_bits(scores.data(), expected.data(), kRows);
+  if (!same_bits(scores.data(), expected.data(), kRows)) return false;
+  // Rows read from their start serve as queries that lie one after the other.
+  std::array<float, kQueries * kRows> tile;
+  mine.tile(rows, kQueries, pointers.data(), kRows, dim, tile.data(), kRows);
+  for (std::size_t q = 0; q < kQueries; ++q) {
+    reference.scan(rows + q * dim, rows, kMaxDim, kRows, dim, expected.data());
+    if (!same_bits(tile.data() + q * kRows, expected.data(), kRows)) return false;
+  }
+  return true;
 }
 
 }  // namespace

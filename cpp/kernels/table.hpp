@@ -19,12 +19,18 @@ using Scan = void (*)(const float* query, const float* rows, std::size_t stride,
 using Gather = void (*)(const float* query, const float* const* rows, std::size_t n, std::size_t dim,
                         float* scores) noexcept;
 
+/// Scores of nq x n pairs: queries contiguous [nq, dim], rows anywhere, a query's n scores `stride` after
+/// those of the one before.
+using Tile = void (*)(const float* queries, std::size_t nq, const float* const* rows, std::size_t n, std::size_t dim,
+                      float* scores, std::size_t stride) noexcept;
+
 /// Bit i is set where scores[i] >= threshold; reads exactly 64 scores.
 using Reach = std::uint64_t (*)(const float* scores, float threshold) noexcept;
 
 struct MetricKernels {
   Scan scan;
   Gather gather;
+  Tile tile;
 };
 
 struct Table {

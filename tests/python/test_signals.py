@@ -17,6 +17,7 @@ def test_interrupting_a_search_leaves_a_usable_index(threads: int) -> None:  # c
         f"""
         import os, signal, threading, time
         import numpy as np, evidex
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
         index = evidex.DenseIndex(256, metric="ip")
         index.add(None, np.ones((100000, 256), np.float32))
         queries = np.ones((20000, 256), np.float32)
@@ -42,6 +43,7 @@ def test_interrupting_an_add_changes_nothing() -> None:  # case C9
         """
         import os, signal, threading, time
         import numpy as np, evidex
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
         index = evidex.DenseIndex(1024)
         index.add([1], np.ones((1, 1024)))
         rows = np.random.default_rng(0).standard_normal((50000, 1024), dtype=np.float32)
@@ -65,6 +67,7 @@ def test_writing_from_a_signal_handler_is_an_error_not_a_deadlock() -> None:
         """
         import os, signal, threading, time
         import numpy as np, evidex
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
         index = evidex.DenseIndex(1024)
         rows = np.random.default_rng(0).standard_normal((50000, 1024), dtype=np.float32)
         signal.signal(signal.SIGUSR1, lambda *_: index.add(None, rows[:1]))

@@ -12,7 +12,9 @@
 namespace evidex::kernels::scalar {
 namespace {
 
-constexpr std::size_t kRowsTogether = 1;
+constexpr std::size_t kGatherRows = 1;
+constexpr std::size_t kTileQueries = 1;
+constexpr std::size_t kTileRows = 1;
 
 /// a * b + c rounded once. The double product of two floats is exact; two-sum (Knuth) gives the
 /// error of the double sum; rounding that sum to odd keeps what the final rounding to float needs
@@ -30,33 +32,32 @@ inline float fused(float a, float b, float c) noexcept {
   return static_cast<float>(std::bit_cast<double>(bits));
 }
 
-struct Lanes {
-  float v[16];
+struct Part {
+  static constexpr std::size_t width = 16;
+  float v[width];
 
-  static Lanes zero() noexcept { return Lanes{}; }
-  static Lanes load(const float* p) noexcept {
-    Lanes out;
-    for (std::size_t i = 0; i < 16; ++i) out.v[i] = p[i];
-    return out;
-  }
-  static Lanes load_tail(const float* p, std::size_t n) noexcept {
-    Lanes out{};
+  static Part zero() noexcept { return Part{}; }
+  static Part load(const float* p) noexcept { return load_tail(p, width); }
+  static Part load_tail(const float* p, std::size_t n) noexcept {
+    Part out{};
     for (std::size_t i = 0; i < n; ++i) out.v[i] = p[i];
     return out;
   }
-  static Lanes subtract(const Lanes& a, const Lanes& b) noexcept {
-    Lanes out;
-    for (std::size_t i = 0; i < 16; ++i) out.v[i] = a.v[i] - b.v[i];
+  static const Part& keep(const Part& a) noexcept { return a; }
+  static Part subtract(const Part& a, const Part& b) noexcept {
+    Part out;
+    for (std::size_t i = 0; i < width; ++i) out.v[i] = a.v[i] - b.v[i];
     return out;
   }
-  static Lanes multiply_add(const Lanes& a, const Lanes& b, const Lanes& c) noexcept {
-    Lanes out;
-    for (std::size_t i = 0; i < 16; ++i) out.v[i] = fused(a.v[i], b.v[i], c.v[i]);
+  static Part multiply_add(const Part& a, const Part& b, const Part& c) noexcept {
+    Part out;
+    for (std::size_t i = 0; i < width; ++i) out.v[i] = fused(a.v[i], b.v[i], c.v[i]);
     return out;
   }
-  static float sum(Lanes a) noexcept {
-    for (std::size_t width = 8; width > 0; width /= 2) {
-      for (std::size_t i = 0; i < width; ++i) a.v[i] += a.v[i + width];
+  static float sum(const Part (&parts)[1]) noexcept {
+    Part a = parts[0];
+    for (std::size_t half = width / 2; half > 0; half /= 2) {
+      for (std::size_t i = 0; i < half; ++i) a.v[i] += a.v[i + half];
     }
     return a.v[0];
   }

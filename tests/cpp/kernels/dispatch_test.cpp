@@ -107,6 +107,7 @@ TEST(every_slot_is_filled) {
     for (const kernels::MetricKernels& kernel : status.table->metrics) {
       CHECK(kernel.scan != nullptr);
       CHECK(kernel.gather != nullptr);
+      CHECK(kernel.tile != nullptr);
     }
     CHECK(status.table->reach != nullptr);
     const bool scalar = status.name == "scalar";

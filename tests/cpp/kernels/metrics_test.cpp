@@ -99,6 +99,23 @@ void check_scores(const std::array<float, kMostRows + 1>& scores, const std::arr
   CHECK_BITS(scores[n], kUntouched);
 }
 
+/// A tile of the first rows as queries: each must score as gather scores it alone.
+void check_tile(const kernels::MetricKernels& kernel, const Data& data, const std::array<const float*, kMostRows>& rows,
+                std::size_t n) {
+  constexpr std::size_t kStride = kMostRows + 1;
+  for (const std::size_t nq : {1UL, 2UL, 3UL, 5UL}) {
+    std::vector<float> scores(nq * kStride, kUntouched);
+    kernel.tile(data.rows.data(), nq, rows.data(), n, data.dim, scores.data(), kStride);
+    for (std::size_t q = 0; q < nq; ++q) {
+      std::array<float, kMostRows> wanted;
+      kernel.gather(data.rows.data() + q * data.dim, rows.data(), n, data.dim, wanted.data());
+      std::array<float, kStride> of_query;
+      std::copy_n(scores.begin() + static_cast<std::ptrdiff_t>(q * kStride), kStride, of_query.begin());
+      check_scores(of_query, wanted, n);
+    }
+  }
+}
+
 void check_metric(const Data& data, const Layout& layout, std::size_t metric, check::Random& random) {
   std::array<float, kMostRows> expected;
   for (std::size_t r = 0; r < kMostRows; ++r) {
@@ -123,6 +140,8 @@ void check_metric(const Data& data, const Layout& layout, std::size_t metric, ch
       scores.fill(kUntouched);
       kernel.gather(layout.q, pointers.data(), n, data.dim, scores.data());
       check_scores(scores, wanted, n);
+
+      check_tile(kernel, data, pointers, n);
     }
   }
 }

@@ -19,6 +19,7 @@ using kernels::kMetrics;
 using kernels::Reach;
 using kernels::Scan;
 using kernels::Table;
+using kernels::Tile;
 
 float flip_last_bit(float value) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U); }
 
@@ -72,6 +73,14 @@ void wrong_gather(const float* query, const float* const* rows, std::size_t n, s
   for (std::size_t i = 0; i < n; ++i) spoil(kFault, query, rows[i], i, n, dim, scores[i]);
 }
 
+template <std::size_t kMetric, Fault kFault>
+void wrong_tile(const float* queries, std::size_t nq, const float* const* rows, std::size_t n, std::size_t dim,
+                float* scores, std::size_t stride) noexcept {
+  for (std::size_t q = 0; q < nq; ++q) {
+    wrong_gather<kMetric, kFault>(queries + q * dim, rows, n, dim, scores + q * stride);
+  }
+}
+
 void notices(const Table& planted, const char* slot, std::size_t metric, Fault fault) {
   const check::Note note(slot, " of ", kMetrics[metric].name, ", fault ", static_cast<int>(fault));
   CHECK(!kernels::agrees_with_scalar(planted));
@@ -79,15 +88,20 @@ void notices(const Table& planted, const char* slot, std::size_t metric, Fault f
 
 template <Fault kFault, std::size_t... kMetricNumbers>
 void plant_each(const Table& base, std::index_sequence<kMetricNumbers...>) {
-  const auto plant = [&](std::size_t metric, Scan scan, Gather gather) {
+  const auto plant = [&](std::size_t metric, Scan scan, Gather gather, Tile tile) {
     Table planted = base;
     planted.metrics[metric].scan = scan;
     notices(planted, "scan", metric, kFault);
     planted = base;
     planted.metrics[metric].gather = gather;
     notices(planted, "gather", metric, kFault);
+    planted = base;
+    planted.metrics[metric].tile = tile;
+    notices(planted, "tile", metric, kFault);
   };
-  (plant(kMetricNumbers, &wrong_scan<kMetricNumbers, kFault>, &wrong_gather<kMetricNumbers, kFault>), ...);
+  (plant(kMetricNumbers, &wrong_scan<kMetricNumbers, kFault>, &wrong_gather<kMetricNumbers, kFault>,
+         &wrong_tile<kMetricNumbers, kFault>),
+   ...);
 }
 
 template <Fault kFault>
@@ -144,6 +158,9 @@ TEST(kernels_in_each_others_slots_are_noticed) {
         CHECK(!kernels::agrees_with_scalar(planted));
         planted = *base;
         planted.metrics[a].gather = base->metrics[b].gather;
+        CHECK(!kernels::agrees_with_scalar(planted));
+        planted = *base;
+        planted.metrics[a].tile = base->metrics[b].tile;
         CHECK(!kernels::agrees_with_scalar(planted));
       }
     }
