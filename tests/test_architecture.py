@@ -43,7 +43,7 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
-ENGINE = VALUES | {"_arrays", "access", "hits", "index"}
+ENGINE = VALUES | {"_arrays", "access", "hits", "index", "masks"}
 STORE = ENGINE | {"encoders", "store", "text"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
@@ -60,7 +60,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "handbook": VALUES | {"text"},
     "_arrays": VALUES,
     "hits": VALUES | {"_arrays"},
-    "access": VALUES | {"_arrays", "_core"},
+    "access": VALUES,
+    "masks": VALUES | {"_arrays", "_core", "access"},
     "index": ENGINE | {"_core"},
     "store": STORE,
     "retrieve": RETRIEVE,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <limits>
 #include <memory>
 
@@ -84,25 +85,69 @@ py::array_t<float> vectors(const Snapshot& snapshot, const Array<std::int64_t>& 
   return out;
 }
 
+/// Results of one call as arrays [nq, width]; places beyond a query's hits get id -1 and score -infinity.
+struct Results {
+  Results(std::size_t nq, std::size_t most)
+      : width(most),
+        ids({static_cast<py::ssize_t>(nq), static_cast<py::ssize_t>(most)}),
+        scores({static_cast<py::ssize_t>(nq), static_cast<py::ssize_t>(most)}),
+        ids_begin(ids.mutable_data()),
+        scores_begin(scores.mutable_data()) {}
+
+  void write(std::size_t query, const std::vector<search::Hit>& hits) const {
+    std::int64_t* id = ids_begin + query * width;
+    float* score = scores_begin + query * width;
+    for (std::size_t i = 0; i < width; ++i) {
+      id[i] = i < hits.size() ? hits[i].id : -1;
+      score[i] = i < hits.size() ? hits[i].score : -std::numeric_limits<float>::infinity();
+    }
+  }
+
+  std::size_t width;
+  py::array_t<std::int64_t> ids;
+  py::array_t<float> scores;
+  std::int64_t* ids_begin;
+  float* scores_begin;
+};
+
+void run(const Snapshot& snapshot, const index::Query& query, const index::Plan& planned, const index::Sink& sink) {
+  Stop stop = stop_on_signal();
+  const py::gil_scoped_release unlocked;
+  index::search(snapshot, query, planned, sink, stop);
+}
+
+unsigned thread_limit(unsigned threads) { return threads == 0 ? default_threads() : threads; }
+
 /// (ids [nq, width], scores [nq, width], permitted, returned, workers).
-py::tuple search(const Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Bitmask& allow,
-                 unsigned threads) {
+py::tuple search_best(const Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Bitmask& allow,
+                      unsigned threads) {
   const Rows rows(queries, snapshot.dim, "queries");
-  const index::Query query{rows.data, rows.count, k, allow, threads == 0 ? default_threads() : threads};
+  const index::Query query{rows.data, rows.count, k, allow, thread_limit(threads)};
   const index::Plan planned = index::plan(snapshot, query);
   // Below this the caller gets the width it asked for; above, padding would cost real memory.
   constexpr std::size_t kWidestPadding = 65536;
-  const std::size_t width = k <= kWidestPadding ? k : planned.returned;
-  const std::vector<py::ssize_t> shape{static_cast<py::ssize_t>(rows.count), static_cast<py::ssize_t>(width)};
-  py::array_t<std::int64_t> ids(shape);
-  py::array_t<float> scores(shape);
-  const index::Output output{ids.mutable_data(), scores.mutable_data(), width};
-  Stop stop = stop_on_signal();
-  {
-    const py::gil_scoped_release unlocked;
-    index::search(snapshot, query, planned, output, stop);
+  const Results results(rows.count, k <= kWidestPadding ? k : planned.returned);
+  run(snapshot, query, planned, [&](std::size_t q, const std::vector<search::Hit>& hits) { results.write(q, hits); });
+  return py::make_tuple(results.ids, results.scores, planned.permitted, planned.returned, planned.workers);
+}
+
+/// (ids [nq, width], scores [nq, width], counts [nq]); width is the largest count.
+py::tuple search_radius(const Snapshot& snapshot, const Array<float>& queries, float min_score, std::size_t limit,
+                        const Bitmask& allow, unsigned threads) {
+  const Rows rows(queries, snapshot.dim, "queries");
+  const index::Query query{rows.data, rows.count, limit, allow, thread_limit(threads), min_score};
+  std::vector<std::vector<search::Hit>> found(rows.count);
+  run(snapshot, query, index::plan(snapshot, query),
+      [&](std::size_t q, const std::vector<search::Hit>& hits) { found[q] = hits; });
+  std::vector<std::int64_t> counts;
+  std::size_t width = 0;
+  for (const auto& hits : found) {
+    counts.push_back(static_cast<std::int64_t>(hits.size()));
+    width = std::max(width, hits.size());
   }
-  return py::make_tuple(ids, scores, planned.permitted, planned.returned, planned.workers);
+  const Results results(rows.count, width);
+  for (std::size_t q = 0; q < found.size(); ++q) results.write(q, found[q]);
+  return py::make_tuple(results.ids, results.scores, to_array(std::move(counts)));
 }
 
 }  // namespace
@@ -123,7 +168,9 @@ void register_row_store(py::module_& m) {
           "ids", [](const Snapshot& s, const Bitmask& mask) { return to_array(s.permitted_ids(mask)); },
           py::arg("mask"))
       .def("vectors", &vectors, py::arg("numbers").noconvert())
-      .def("search", &search, py::arg("queries").noconvert(), py::arg("k"), py::arg("allow"), py::arg("threads"));
+      .def("search", &search_best, py::arg("queries").noconvert(), py::arg("k"), py::arg("allow"), py::arg("threads"))
+      .def("radius", &search_radius, py::arg("queries").noconvert(), py::arg("min_score"), py::arg("limit"),
+           py::arg("allow"), py::arg("threads"));
 
   py::class_<RowStore>(m, "RowStore", "Append-only rows with one writer and any number of readers.")
       .def(py::init(&make_store), py::arg("dim"), py::arg("metric"))

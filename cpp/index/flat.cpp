@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -13,7 +12,6 @@
 #include "index/prepare.hpp"
 #include "index/range_scan.hpp"
 #include "kernels/dispatch.hpp"
-#include "search/top_k.hpp"
 
 namespace evidex::index {
 namespace {
@@ -42,16 +40,6 @@ void scan_words(const Snapshot& snapshot, const search::Bitmask& allow, std::siz
   scan.finish();
 }
 
-void write(TopK& top, std::size_t query, const Output& output) {
-  const std::vector<Hit>& hits = top.sorted();
-  std::int64_t* ids = output.ids + query * output.width;
-  float* scores = output.scores + query * output.width;
-  for (std::size_t i = 0; i < output.width; ++i) {
-    ids[i] = i < hits.size() ? hits[i].id : -1;
-    scores[i] = i < hits.size() ? hits[i].score : -std::numeric_limits<float>::infinity();
-  }
-}
-
 std::size_t queries_per_tile(std::size_t hits_per_query) {
   const std::size_t bytes = (2 * hits_per_query + 1) * sizeof(Hit);
   return std::clamp<std::size_t>(kMostSelectionBytes / bytes, 1, kMostQueriesPerTile);
@@ -62,7 +50,7 @@ struct Call {
   const Snapshot& snapshot;
   const Query& query;
   const Plan& planned;
-  const Output& output;
+  const Sink& sink;
   Stop& stop;
   const kernels::Table& table;
   const float* prepared;
@@ -70,7 +58,7 @@ struct Call {
   std::vector<TopK> selections(std::size_t n) const {
     std::vector<TopK> tops;
     tops.reserve(n);
-    while (tops.size() < n) tops.emplace_back(planned.returned);
+    while (tops.size() < n) tops.emplace_back(planned.returned, query.min_score);
     return tops;
   }
   RangeScan scan(std::size_t first_query, std::span<TopK> tops) const {
@@ -100,7 +88,7 @@ void search_by_rows(const Call& call, std::size_t first_query, std::size_t n) {
     for (unsigned worker = 1; worker < workers; ++worker) {
       if (!selections[worker].empty()) best.merge(selections[worker][q]);
     }
-    write(best, first_query + q, call.output);
+    call.sink(first_query + q, best.sorted());
   }
 }
 
@@ -114,7 +102,7 @@ void search_by_tiles(const Call& call, std::size_t tile) {
       std::vector<TopK> tops = call.selections(std::min(tile, call.query.count - first));
       RangeScan scan = call.scan(first, tops);
       scan_words(call.snapshot, call.query.allow, 0, call.snapshot.words(), scan, call.stop);
-      for (std::size_t q = 0; q < tops.size(); ++q) write(tops[q], first + q, call.output);
+      for (std::size_t q = 0; q < tops.size(); ++q) call.sink(first + q, tops[q].sorted());
     }
   });
 }
@@ -132,11 +120,11 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
   return planned;
 }
 
-void search(const Snapshot& snapshot, const Query& query, const Plan& planned, const Output& output, Stop& stop) {
+void search(const Snapshot& snapshot, const Query& query, const Plan& planned, const Sink& sink, Stop& stop) {
   const FloatState state;
   AlignedBuffer<float> prepared(query.count * snapshot.dim);
   prepare(snapshot.metric, snapshot.dim, query.vectors, 0, query.count, prepared.data(), "queries");
-  const Call call{snapshot, query, planned, output, stop, kernels::active(), prepared.data()};
+  const Call call{snapshot, query, planned, sink, stop, kernels::active(), prepared.data()};
   const std::size_t most = queries_per_tile(planned.returned);
   const std::size_t workers = planned.workers;
   if (query.count <= most && workers > 1) {

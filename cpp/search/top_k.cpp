@@ -2,22 +2,28 @@
 #include "search/top_k.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace evidex::search {
 namespace {
 
-// Loses to every hit: no score is below -infinity and no id is above the largest.
-constexpr Hit kNothing{-std::numeric_limits<float>::infinity(), std::numeric_limits<std::int64_t>::max()};
 // Wins over every hit, so that k = 0 keeps nothing.
 constexpr Hit kEverything{std::numeric_limits<float>::infinity(), -1};
+
+/// The best hit that may not enter: no id is below it among the scores just under `least`.
+Hit just_below(float least) {
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  return {std::nextafter(least, kLowest), -1};
+}
 
 // For small k a little room keeps nth_element from running after every other hit.
 constexpr std::size_t kLeastRoom = 64;
 
 }  // namespace
 
-TopK::TopK(std::size_t k) : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : kNothing) {
+TopK::TopK(std::size_t k, float least)
+    : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : just_below(least)) {
   constexpr std::size_t kMostAtOnce = 4096;  // larger reservoirs grow as hits arrive
   hits_.reserve(std::min(limit_, kMostAtOnce));
 }

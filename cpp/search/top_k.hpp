@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace evidex::search {
@@ -24,7 +25,8 @@ inline bool better(const Hit& a, const Hit& b) noexcept {
 
 class TopK {
  public:
-  explicit TopK(std::size_t k);
+  /// Keeps at most k hits, none with a score below `least`.
+  explicit TopK(std::size_t k, float least = -std::numeric_limits<float>::infinity());
 
   /// A score below this cannot enter; an equal one can, if its id is lower.
   float threshold() const noexcept { return worst_.score; }
@@ -39,7 +41,7 @@ class TopK {
     for (const Hit& hit : other.hits_) push(hit);
   }
 
-  /// The best min(k, pushed) hits, best first. The selection is spent afterwards.
+  /// The best of the hits pushed, best first. The selection is spent afterwards.
   const std::vector<Hit>& sorted();
 
  private:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from . import encoders, errors, evaluation, text
 from ._core import __version__
-from .access import ANY_IN_TENANT, UNRESTRICTED, AllowMask, Policy, Principal, Rule
+from .access import ANY_IN_TENANT, UNRESTRICTED, Policy, Principal, Rule
 from .citations import Reply, ReplyReport, extractive_answer, validate_reply
 from .errors import AccessError, Cancelled, EvidexError, InvalidInput, NotFound, StaleMask
 from .fusion import Fused, rrf
 from .hits import Explanation, Hits
 from .index import DenseIndex
+from .masks import AllowMask
 from .packing import pack
 from .types import Chunk, Evidence, Floor, Omitted, Packet, Span
 

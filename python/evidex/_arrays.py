@@ -13,9 +13,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from . import _checks
 from .errors import InvalidInput
 
-__all__ = ["Floats", "Ids", "PackedBits", "ids", "packed_bools", "queries", "vectors"]
+__all__ = ["Floats", "Ids", "PackedBits", "ids", "packed_bools", "queries", "score", "vectors"]
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -77,6 +78,15 @@ def packed_bools(value: object, length: int, name: str, aligned_with: str) -> Pa
             f"{name}: expected shape [{length}], one bool for each of {aligned_with}, got shape {list(array.shape)}"
         )
     return np.packbits(array, bitorder="little")
+
+
+def score(value: object, name: str) -> float:
+    """A finite number as the float32 that scores are compared with."""
+    with np.errstate(over="ignore"):
+        rounded = np.float32(_checks.finite(value, name))
+    if not np.isfinite(rounded):
+        raise InvalidInput(f"{name}: expected a number within float32, got {value!r}; no score is that large")
+    return float(rounded)
 
 
 def _as_array(value: object, name: str) -> _Array:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who may read what: principals, rules, policies, and the allow masks they become.
+"""Who may read what: principals, rules and policies.
 
 A rule is ``(tenant, allow groups or ANY_IN_TENANT, deny groups)``; deny wins. Names are compared as exact
 strings: no case folding, no Unicode normalisation. Nothing here has a permissive default.
@@ -7,35 +7,26 @@ strings: no case folding, no Unicode normalisation. Nothing here has a permissiv
 
 from __future__ import annotations
 
-import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _checks
-from ._core import Bitmask, Snapshot
-from .errors import AccessError, InvalidInput, StaleMask
-
-if TYPE_CHECKING:
-    from ._arrays import Ids
+from .errors import AccessError, InvalidInput
 
 __all__ = [
     "ANY_IN_TENANT",
     "UNRESTRICTED",
-    "AllowMask",
     "Caller",
     "Policy",
     "Principal",
     "Rule",
 ]
-
-logger = logging.getLogger("evidex.access")
 
 
 class AnyInTenant(Enum):
@@ -180,102 +171,6 @@ class Policy:
         if not isinstance(rule, Rule) or rule.policy is not self:
             raise InvalidInput(f"rules: row {row} has {rule!r}, which this index's policy did not make")
         return rule.number
-
-
-class Maskable(Protocol):
-    """What :class:`AllowMask` needs from an index."""
-
-    def _mask_of_ids(self, ids: object) -> AllowMask: ...
-    def _mask_of_bools(self, allow: object, principal: Caller) -> AllowMask: ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AllowMask:
-    """One bit per row of a layout, made once and used for any number of searches.
-
-    Rows added after it was made count as denied; so does the new row of an id that was upserted. It only
-    narrows: on a guarded index it is combined with the principal's grant, never a replacement for it.
-    Its bits are the application's, not the principal's: do not show them to callers.
-    """
-
-    layout: int
-    bits: Bitmask
-
-    @classmethod
-    def from_ids(cls, index: Maskable, ids: Ids | Iterable[int]) -> AllowMask:
-        """Allows exactly these ids, in any order, repeats included; no ids allow nothing.
-
-        Raises:
-            InvalidInput: For a negative id, and on an open index for an unknown one. On a guarded index
-                unknown ids are simply not allowed, exactly like hidden ones.
-        """
-        return index._mask_of_ids(ids)
-
-    @classmethod
-    def from_bools(cls, index: Maskable, allow: npt.NDArray[np.bool_], principal: Caller = None) -> AllowMask:
-        """Allows row i of ``index.ids(principal=principal)`` where ``allow[i]``; lengths must be equal."""
-        return index._mask_of_bools(allow, principal)
-
-    def require_layout(self, layout: int) -> Bitmask:
-        """The bits, if they number the rows of ``layout``; otherwise raises StaleMask."""
-        if self.layout != layout:
-            raise StaleMask(
-                f"allow: this mask numbers the rows of layout {self.layout}, the index searched has layout {layout}; "
-                "build the mask again from this index"
-            )
-        return self.bits
-
-    def __repr__(self) -> str:
-        return f"AllowMask(layout={self.layout}, rows={self.bits.rows})"
-
-
-class Grants:
-    """Compiles principals into row masks and keeps the newest few.
-
-    A kept mask is used only for the very snapshot and number of rules it was compiled for, so it can
-    never outlive a change of either.
-    """
-
-    _KEPT = 32
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._masks: OrderedDict[object, Bitmask] = OrderedDict()
-
-    def everything(self, snapshot: Snapshot) -> Bitmask:
-        """All rows of the snapshot: for open indexes and UNRESTRICTED only."""
-        return self._kept(("everything", snapshot.rows), lambda: Bitmask.ones(snapshot.rows))
-
-    def mask(self, policy: Policy, snapshot: Snapshot, principal: object) -> Bitmask:
-        """The rows ``principal`` may read."""
-        if principal is UNRESTRICTED:
-            logger.info("UNRESTRICTED read of layout %d, generation %d", snapshot.layout, snapshot.generation)
-            return self.everything(snapshot)
-        if type(principal) is not Principal:
-            raise AccessError(
-                "principal: a guarded index is read as somebody: pass the authenticated Principal, or UNRESTRICTED "
-                f"if reading everything is meant; got {principal!r}"
-            )
-        key = (principal.tenant, principal.groups, snapshot.generation, len(policy))
-        return self._kept(key, lambda: snapshot.grant(policy.decide(principal)))
-
-    def _kept(self, key: object, compile_mask: Compile) -> Bitmask:
-        with self._lock:
-            if key in self._masks:
-                self._masks.move_to_end(key)
-                return self._masks[key]
-        mask = compile_mask()
-        with self._lock:
-            self._masks[key] = mask
-            while len(self._masks) > self._KEPT:
-                self._masks.popitem(last=False)
-        return mask
-
-
-class Compile(Protocol):
-    """Makes a mask that is not kept yet."""
-
-    def __call__(self) -> Bitmask: ...
 
 
 def _name(value: object, what: str) -> str:

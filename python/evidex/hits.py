@@ -32,6 +32,7 @@ class Hits:
         scores: float32 [nq, width], higher is better; places beyond a query's count hold -inf.
         counts: int64 [nq], how many hits each query has: fewer than k is a normal result.
         certified: bool [nq], True where the hits are proven to be the exact answer.
+        k: Hits asked for per query; 0 for a radius search without a limit.
     """
 
     ids: npt.NDArray[np.int64]

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _checks, _core
-from .access import UNRESTRICTED, AllowMask, Caller, Grants, Policy, Rule
+from .access import UNRESTRICTED, Caller, Policy, Rule
 from .errors import InvalidInput, NotFound
 from .hits import Explanation, Hits
+from .masks import AllowMask, Guard
 
 __all__ = ["DenseIndex"]
 
@@ -49,9 +50,8 @@ class DenseIndex:
             raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
         self._dim = _checks.whole(dim, "dim", least=1, most=2**20)
         self._metric, _, number, self._unit_rows = _METRICS[metric]
-        self._policy = policy
         self._store = _core.RowStore(self._dim, number)
-        self._grants = Grants()
+        self._guard = Guard(policy)
 
     @property
     def dim(self) -> int:
@@ -66,14 +66,14 @@ class DenseIndex:
     @property
     def policy(self) -> Policy | None:
         """The policy of a guarded index, None for an open one."""
-        return self._policy
+        return self._guard.policy
 
     def __len__(self) -> int:
         """Rows stored and not removed. The operator's figure: a principal may learn :meth:`count`."""
         return self._store.snapshot().live_rows
 
     def __repr__(self) -> str:
-        guard = "open" if self._policy is None else "guarded"
+        guard = "open" if self.policy is None else "guarded"
         return f"DenseIndex({len(self)} rows, dim={self._dim}, metric={self._metric!r}, {guard})"
 
     def add(
@@ -153,6 +153,41 @@ class DenseIndex:
         nq = len(vectors)
         return Hits(ids, scores, np.full(nq, returned, np.int64), np.full(nq, True), k)
 
+    def radius(
+        self,
+        queries: npt.ArrayLike,
+        min_score: float,
+        *,
+        limit: Whole | None = None,
+        principal: Caller = None,
+        allow: AllowMask | npt.ArrayLike | None = None,
+        threads: Whole | None = None,
+    ) -> Hits:
+        """All rows the caller may read that score ``min_score`` or more, best first: exact and certified.
+
+        Args:
+            queries: As in :meth:`search`.
+            min_score: Inclusive, rounded to float32 first, since scores are float32. Under squared L2 scores are
+                negative: for the rows within distance d of a query it is -d**2.
+            limit: Most hits per query, the best ones; None for no limit.
+            principal: As in :meth:`search`.
+            allow: As in :meth:`search`.
+            threads: As in :meth:`search`.
+
+        Returns:
+            Hits as wide as the largest count. ``reason`` is ``"fewer_than_k"`` where a limit was not reached.
+
+        Raises:
+            AccessError, StaleMask: As in :meth:`search`.
+            InvalidInput: As in :meth:`search`, and for a ``min_score`` that is not a finite number.
+        """
+        snapshot, mask = self._scope(principal, allow)
+        vectors = _arrays.queries(queries, self._dim, "queries", scaled=self._unit_rows)
+        least = _arrays.score(min_score, "min_score")
+        most = _LARGEST_K if limit is None else min(_checks.whole(limit, "limit"), _LARGEST_K)
+        ids, scores, counts = snapshot.radius(vectors, least, most, mask, _thread_limit(threads))
+        return Hits(ids, scores, counts, np.full(len(vectors), True), 0 if limit is None else most)
+
     def explain(
         self,
         query: npt.ArrayLike,
@@ -170,7 +205,7 @@ class DenseIndex:
         k = min(_checks.whole(k, "k"), _LARGEST_K)
         ids, scores, permitted, returned, workers = snapshot.search(vectors, k, mask, _thread_limit(threads))
         operator = None
-        if self._policy is None or principal is UNRESTRICTED:
+        if self.policy is None or principal is UNRESTRICTED:
             removed = snapshot.rows - snapshot.live_rows
             operator = {"generation": snapshot.generation, "rows": snapshot.rows, "removed": removed}
         return Explanation(
@@ -197,7 +232,7 @@ class DenseIndex:
         """
         wanted = _arrays.ids(ids)
         snapshot, rows = self._store.find(wanted)
-        readable = self._visible(snapshot, principal).test(rows)
+        readable = self._guard.visible(snapshot, principal).test(rows)
         if not readable.all():
             raise NotFound(f"no such id: {wanted[~readable][0]}")
         return snapshot.vectors(rows)
@@ -216,8 +251,8 @@ class DenseIndex:
         return _arrays.vectors(vectors, self._dim, "vectors", scaled=self._unit_rows)
 
     def _rule_numbers(self, rules: Rule | Iterable[Rule] | None, rows: int) -> npt.NDArray[np.uint32]:
-        if self._policy is not None:
-            return self._policy.numbers(rules, rows)
+        if self.policy is not None:
+            return self.policy.numbers(rules, rows)
         if rules is not None:
             raise InvalidInput("rules: this index is open and keeps no rules; make it with DenseIndex(..., policy=...)")
         return np.zeros(rows, dtype=np.uint32)
@@ -235,46 +270,23 @@ class DenseIndex:
         write(given, rows, self._rule_numbers(rules, len(rows)))
         return given
 
-    def _visible(self, snapshot: _core.Snapshot, principal: object) -> _core.Bitmask:
-        """The one place where a caller becomes rows."""
-        if self._policy is not None:
-            return self._grants.mask(self._policy, snapshot, principal)
-        if principal is not None:
-            raise InvalidInput(
-                f"principal: this index is open, so {principal!r} would restrict nothing; leave it out, or make "
-                "the index with DenseIndex(..., policy=...)"
-            )
-        return self._grants.everything(snapshot)
-
     def _scope(self, principal: object, allow: object) -> tuple[_core.Snapshot, _core.Bitmask]:
-        """A pinned snapshot and the rows to search in it: the caller's, narrowed by ``allow``."""
+        """A pinned snapshot and the rows to read in it."""
         snapshot = self._store.snapshot()
-        visible = self._visible(snapshot, principal)
-        if allow is None:
-            return snapshot, visible
-        if isinstance(allow, AllowMask):
-            return snapshot, visible & allow.require_layout(snapshot.layout)
-        return snapshot, self._select(snapshot, visible, allow)
-
-    @staticmethod
-    def _select(snapshot: _core.Snapshot, visible: _core.Bitmask, allow: object) -> _core.Bitmask:
-        readable = visible if snapshot.rows == snapshot.live_rows else visible & snapshot.live()
-        packed = _arrays.packed_bools(allow, readable.count, "allow", "the ids that ids() gives this caller")
-        if readable.count == readable.rows:
-            return _core.Bitmask.from_packed(readable.rows, packed)
-        return readable.select(packed)
+        return snapshot, self._guard.narrowed(snapshot, principal, allow)
 
     def _mask_of_ids(self, ids: object) -> AllowMask:
         wanted = _arrays.ids(ids)
         snapshot, rows = self._store.find(wanted)
         unknown = rows < 0
-        if self._policy is None and unknown.any():
+        if self.policy is None and unknown.any():
             raise InvalidInput(f"ids: {wanted[unknown][0]} is not stored; an open index has no hidden rows")
         return AllowMask(snapshot.layout, _core.Bitmask.from_rows(snapshot.rows, rows))
 
     def _mask_of_bools(self, allow: object, principal: Caller) -> AllowMask:
         snapshot = self._store.snapshot()
-        return AllowMask(snapshot.layout, self._select(snapshot, self._visible(snapshot, principal), allow))
+        visible = self._guard.visible(snapshot, principal)
+        return AllowMask(snapshot.layout, self._guard.select(snapshot, visible, allow))
 
 
 def _thread_limit(threads: object) -> int:

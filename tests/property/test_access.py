@@ -79,9 +79,11 @@ def test_a_principal_gets_brute_force_over_what_it_may_read(
     for allow, expected_ids in ((None, mine), (everyone, mine), (some, narrowed)):
         permitted = {i: world.rows[i] for i in expected_ids}
         hits = world.index.search(world.queries, k, principal=principal, allow=allow)
+        near = world.index.radius(world.queries, -1e30, limit=k, principal=principal, allow=allow)
         for number, query in enumerate(world.queries):
             expected = reference.search(world.index.metric, query, permitted, k)
-            assert list(zip(*(x.tolist() for x in hits[number]), strict=True)) == expected
+            for found in (hits, near):
+                assert list(zip(*(x.tolist() for x in found[number]), strict=True)) == expected
     assert set(world.index.ids(principal=principal).tolist()) == mine
     assert world.index.count(principal=principal) == len(mine)
 
@@ -109,6 +111,12 @@ def test_hidden_rows_change_nothing(world: World, caller: tuple[str, frozenset[s
         assert with_hidden.scores.tobytes() == without.scores.tobytes()
         assert with_hidden.counts.tobytes() == without.counts.tobytes()
         assert with_hidden.reason.tolist() == without.reason.tolist()
+        least = float(without.scores[0, 0]) if without.counts[0] else 0.0
+        close = [
+            index.radius(world.queries, least, principal=principal, allow=narrowing) for index in (world.index, alone)
+        ]
+        assert close[0].ids.tobytes() == close[1].ids.tobytes()
+        assert close[0].scores.tobytes() == close[1].scores.tobytes()
         explained = world.index.explain(world.queries[0], k, principal=principal, allow=narrowing)
         assert explained == alone.explain(world.queries[0], k, principal=principal, allow=narrowing)
         assert explained.operator is None
@@ -152,6 +160,7 @@ def test_no_proper_principal_is_an_error_on_every_read(principal: Any) -> None:
     reads: list[Callable[[], object]] = [
         lambda: index.search([1.0, 0.0], principal=principal),
         lambda: index.explain([1.0, 0.0], principal=principal),
+        lambda: index.radius([1.0, 0.0], -1.0, principal=principal),
         lambda: index.get([1], principal=principal),
         lambda: index.get([99], principal=principal),
         lambda: index.ids(principal=principal),

@@ -132,3 +132,26 @@ def test_many_hits_are_as_wide_as_the_largest_count() -> None:
         assert hits.ids.shape == (3, 5)
         assert (hits.ids == np.arange(5)).all()
         assert hits.reason.tolist() == ["fewer_than_k"] * 3
+
+
+@given(d=data(), isa=st.sampled_from(ISAS), threads=st.integers(1, 3), seed=st.integers(0, 2**32 - 1))
+def test_radius_is_brute_force_cut_at_the_score(d: Data, isa: str, threads: int, seed: int) -> None:
+    """P1, P4, P6, P7, cases B19, G10: inclusive, masked before, best first, any batch. Seen red: > for >=;
+    the width taken from the first query; the limit not passed on; allow= not passed on."""
+    index = build(d)
+    everything = [reference.search(d.metric, query, d.by_id, len(d.ids)) for query in d.queries]
+    scores = sorted({score for hits in everything for _, score in hits})
+    rng = np.random.default_rng(seed)
+    allow = rng.random(len(d.ids)) < 0.7
+    allowed = set(index.ids()[allow].tolist())
+    for least in [*rng.choice(scores, 2), scores[0], scores[-1], 1e30] if scores else [0.0]:
+        for limit in (None, 0, 3):
+            with forced_isa(isa):
+                hits = index.radius(d.queries, float(least), limit=limit, threads=threads)
+                narrowed = index.radius(d.queries, float(least), limit=limit, allow=allow)
+            for number, found in enumerate(everything):
+                expected = [(i, score) for i, score in found if score >= np.float32(least)]
+                assert pairs(hits, number) == expected[:limit]
+                assert pairs(narrowed, number) == [pair for pair in expected if pair[0] in allowed][:limit]
+            assert hits.ids.shape == (len(d.queries), hits.counts.max(initial=0))
+            assert hits.certified.all()

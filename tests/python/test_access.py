@@ -145,7 +145,7 @@ def test_kept_grants_are_bounded() -> None:
     for _ in range(2):
         counts = [index.count(principal=Principal("p", "t", {f"g{i}"})) for i in range(100)]
         assert counts == [int(i == 7) for i in range(100)]
-    assert len(index._grants._masks) <= 32
+    assert len(index._guard._masks) <= 32
 
 
 def test_markers_stay_themselves_when_copied() -> None:

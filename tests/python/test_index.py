@@ -159,6 +159,7 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
 
 SIGNATURES = {
     "search": (["queries", "k"], ["principal", "allow", "threads"]),
+    "radius": (["queries", "min_score"], ["limit", "principal", "allow", "threads"]),
     "explain": (["query", "k"], ["principal", "allow", "threads"]),
     "add": (["ids", "vectors", "rules"], []),
     "upsert": (["ids", "vectors", "rules"], []),

@@ -144,3 +144,45 @@ def test_hits_iterate_ragged_and_print(index: DenseIndex) -> None:
         *(f"  [{q}] 0: 1.0000, 1: 1.0000, 2: 1.0000, ... 6 more" for q in range(3)),
         "  ... 2 more",
     ]
+
+
+# Radius
+
+
+@pytest.mark.parametrize("metric", ["ip", "cosine", "l2"])
+def test_a_score_at_the_threshold_stays(metric: str) -> None:  # case B19
+    index = DenseIndex(2, metric=metric)
+    index.add([2, 1, 2**63 - 1], np.array([[1.0, 0], [0, 1], [1, 0]]))
+    best = 0.0 if metric == "l2" else 1.0
+    assert index.radius([1.0, 0], best)[0].ids.tolist() == [2, 2**63 - 1]
+    assert index.radius([1.0, 0], np.nextafter(np.float32(best), np.float32(9))).counts.tolist() == [0]
+    worst = -2.0 if metric == "l2" else 0.0
+    assert index.radius([1.0, 0], worst)[0].ids.tolist() == [2, 2**63 - 1, 1]
+    tenth = DenseIndex(1, metric="ip")
+    tenth.add([1], [[0.1]])
+    assert tenth.radius([1.0], 0.1).counts.tolist() == [1]  # both are the float32 nearest to 0.1
+
+
+def test_radius_says_whether_a_limit_was_reached(index: DenseIndex) -> None:
+    assert index.radius(EYE, 0.5).reason.tolist() == [None] * 3
+    assert index.radius(EYE, 0.5, limit=2).reason.tolist() == ["fewer_than_k"] * 3
+    assert index.radius(EYE, -1, limit=2).reason.tolist() == [None] * 3
+    assert index.radius(np.empty((0, 3)), 0.5).ids.shape == (0, 0)
+    assert index.radius(EYE[0], 5.0).ids.shape == (1, 0)
+
+
+def test_radius_obeys_rules_and_masks(guarded: DenseIndex) -> None:
+    assert guarded.radius(EYE[2], -1.0, principal=ALICE)[0].ids.tolist() == [10, 20]
+    assert guarded.radius(EYE[2], -1.0, principal=ALICE, allow=[False, True])[0].ids.tolist() == [20]
+
+
+@pytest.mark.parametrize("min_score", [np.nan, np.inf, -np.inf, True, "0.5", None, 1e300])
+def test_radius_needs_a_finite_score(index: DenseIndex, min_score: Any) -> None:
+    with pytest.raises(InvalidInput, match="min_score"):
+        index.radius(EYE[0], min_score)
+
+
+@pytest.mark.parametrize("limit", [-1, True, 2.0, "3"])
+def test_radius_needs_a_whole_limit(index: DenseIndex, limit: Any) -> None:
+    with pytest.raises(InvalidInput, match="limit"):
+        index.radius(EYE[0], 0.5, limit=limit)

@@ -70,7 +70,13 @@ Answer ingest_and_search(const kernels::Metric& metric, unsigned workers) {
   index::Plan planned = index::plan(*snapshot, query);
   planned.workers = workers;
   Answer answer{std::vector<std::int64_t>(3 * 20), std::vector<float>(3 * 20)};
-  index::search(*snapshot, query, planned, {answer.ids.data(), answer.scores.data(), 20}, stop);
+  const index::Sink sink = [&](std::size_t q, const std::vector<search::Hit>& hits) {
+    for (std::size_t i = 0; i < hits.size(); ++i) {
+      answer.ids[q * 20 + i] = hits[i].id;
+      answer.scores[q * 20 + i] = hits[i].score;
+    }
+  };
+  index::search(*snapshot, query, planned, sink, stop);
   return answer;
 }
 

@@ -257,13 +257,11 @@ TEST(a_stop_ends_a_search) {
       const index::Query query{world.given.data(), count, 5, all, workers};
       index::Plan planned = index::plan(*world.store.snapshot(), query);
       planned.workers = workers;
-      std::vector<std::int64_t> ids(count * 5);
-      std::vector<float> scores(count * 5);
+      const index::Sink nowhere = [](std::size_t, const std::vector<search::Hit>&) {};
       Stop stop([] { return true; });
       std::this_thread::sleep_for(std::chrono::milliseconds(25));
       CHECK(stop.requested());
-      CHECK_THROWS(index::search(*world.store.snapshot(), query, planned, {ids.data(), scores.data(), 5}, stop),
-                   Cancelled, "interrupted");
+      CHECK_THROWS(index::search(*world.store.snapshot(), query, planned, nowhere, stop), Cancelled, "interrupted");
     }
   }
   world.compare(rank_all(world, all), 0, 20, 5, all, 3, 0);  // the pool is fit for the next call

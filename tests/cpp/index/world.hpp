@@ -35,7 +35,16 @@ inline Answer search_on(const index::Snapshot& snapshot, const float* queries, s
   answer.ids.assign(count * answer.width, -77);
   answer.scores.assign(count * answer.width, 77);
   Stop stop;
-  index::search(snapshot, query, answer.planned, {answer.ids.data(), answer.scores.data(), answer.width}, stop);
+  index::search(
+      snapshot, query, answer.planned,
+      [&](std::size_t q, const std::vector<search::Hit>& hits) {
+        for (std::size_t i = 0; i < answer.width; ++i) {
+          const bool real = i < hits.size();
+          answer.ids[q * answer.width + i] = real ? hits[i].id : -1;
+          answer.scores[q * answer.width + i] = real ? hits[i].score : -std::numeric_limits<float>::infinity();
+        }
+      },
+      stop);
   return answer;
 }
 

@@ -7,6 +7,7 @@
 #include "search/top_k.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -116,6 +117,29 @@ TEST(filtering_by_the_threshold_loses_nothing) {
       expect_prefix(top.sorted(), ranked, k);
     }
   });
+}
+
+TEST(scores_below_the_least_never_enter_and_equal_ones_do) {
+  constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
+  for (const float least : {-1.0F, 0.0F, 0.5F, 0x1p-149F}) {
+    for (const std::size_t k : {std::size_t{1}, std::size_t{3}, std::size_t{200}}) {
+      const check::Note note("least ", least, ", k ", k);
+      TopK top(k, least);
+      const float under = std::nextafter(least, -std::numeric_limits<float>::infinity());
+      for (std::int64_t id = 0; id < 300; ++id) top.push({under, id});
+      CHECK(top.threshold() <= least);
+      CHECK(TopK(top).sorted().empty());
+      top.push({least, kLast});
+      CHECK_EQ(TopK(top).sorted().size(), std::size_t{1});
+      top.push({least, 7});
+      top.push({least + 1, 9});
+      const auto hits = top.sorted();
+      CHECK_EQ(hits.size(), std::min<std::size_t>(k, 3));
+      CHECK_EQ(hits[0].id, 9);
+      if (k > 1) CHECK_EQ(hits[1].id, 7);
+      if (k > 2) CHECK_EQ(hits[2].id, kLast);
+    }
+  }
 }
 
 TEST(the_threshold_only_rises_and_nothing_passes_for_k_zero) {
