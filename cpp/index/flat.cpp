@@ -19,8 +19,10 @@ namespace {
 using search::Hit;
 using search::TopK;
 
-// A block of 64 rows stays in the second-level cache while this many queries pass over it.
-constexpr std::size_t kMostQueriesPerTile = 32;
+// The more queries pass over a block of 64 rows, the less its way from memory costs; but they must
+// stay in the second-level cache beside it (measured: benchmarks/NOTES.md).
+constexpr std::size_t kMostQueriesPerTile = 128;
+constexpr std::size_t kMostQueryBytes = std::size_t{256} << 10;
 // Selections of one worker's tile, together; beyond it a tile holds fewer queries.
 constexpr std::size_t kMostSelectionBytes = std::size_t{16} << 20;
 // Waking a worker costs tens of microseconds: each must have at least this many multiply-adds.
@@ -40,9 +42,10 @@ void scan_words(const Snapshot& snapshot, const search::Bitmask& allow, std::siz
   scan.finish();
 }
 
-std::size_t queries_per_tile(std::size_t hits_per_query) {
-  const std::size_t bytes = (2 * hits_per_query + 1) * sizeof(Hit);
-  return std::clamp<std::size_t>(kMostSelectionBytes / bytes, 1, kMostQueriesPerTile);
+std::size_t queries_per_tile(std::size_t dim, std::size_t hits_per_query) {
+  const std::size_t by_selections = kMostSelectionBytes / ((2 * hits_per_query + 1) * sizeof(Hit));
+  const std::size_t by_queries = kMostQueryBytes / (dim * sizeof(float));
+  return std::clamp<std::size_t>(std::min(by_selections, by_queries), 1, kMostQueriesPerTile);
 }
 
 /// What the workers of one call share.
@@ -125,7 +128,7 @@ void search(const Snapshot& snapshot, const Query& query, const Plan& planned, c
   AlignedBuffer<float> prepared(query.count * snapshot.dim);
   prepare(snapshot.metric, snapshot.dim, query.vectors, 0, query.count, prepared.data(), "queries");
   const Call call{snapshot, query, planned, sink, stop, kernels::active(), prepared.data()};
-  const std::size_t most = queries_per_tile(planned.returned);
+  const std::size_t most = queries_per_tile(snapshot.dim, planned.returned);
   const std::size_t workers = planned.workers;
   if (query.count <= most && workers > 1) {
     search_by_rows(call, 0, query.count);
