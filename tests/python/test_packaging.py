@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -53,11 +54,33 @@ def test_sdist_holds_what_a_build_needs_and_no_junk(sdist: Path) -> None:
     assert sorted(filter(JUNK.search, names)) == []
 
 
-@pytest.mark.long
-def test_wheel_built_from_the_sdist_holds_the_whole_package(sdist: Path, tmp_path: Path) -> None:
-    arguments = ["wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(tmp_path), str(sdist)]
+@pytest.fixture(scope="module")
+def wheel(sdist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    arguments = ["wheel", "-q", "--no-build-isolation", "--no-deps", "-w", str(folder), str(sdist)]
     build("import runpy, sys; sys.argv[0] = 'pip'; runpy.run_module('pip', run_name='__main__')", *arguments)
-    (wheel,) = tmp_path.iterdir()
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.mark.long
+def test_an_empty_environment_needs_the_wheel_alone(wheel: Path, tmp_path: Path) -> None:  # cases E1, E2
+    """Whatever the package imports, its metadata must bring along; no compiler is on the PATH."""
+    program = "import evidex; print(evidex.DenseIndex(2).search([1.0, 0.0], 1).counts)"
+    python = tmp_path / "empty" / "bin" / "python"
+    for command in (
+        [sys.executable, "-m", "venv", str(tmp_path / "empty")],
+        [str(python), "-m", "pip", "install", "-q", "--only-binary", ":all:", str(wheel)],
+        [str(python), "-W", "error", "-c", program],
+    ):
+        environment = {**os.environ, "PATH": str(tmp_path)}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout == "[0]\n"
+
+
+@pytest.mark.long
+def test_the_wheel_holds_the_whole_package(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if not name.endswith("/")}
     compiled = {name for name in names if name.endswith(".so")}
@@ -68,7 +91,7 @@ def test_wheel_built_from_the_sdist_holds_the_whole_package(sdist: Path, tmp_pat
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
 
 
-def test_installed_package_needs_numpy_and_nothing_else() -> None:
+def test_installed_package_needs_numpy_and_nothing_else() -> None:  # case E2
     """Guards DESIGN section 9: everything else is an extra."""
     required = [line for line in metadata.requires("evidex") or [] if "extra ==" not in line]
     assert [re.match(r"[\w-]+", line)[0] for line in required] == ["numpy"]  # type: ignore[index]
