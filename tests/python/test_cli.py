@@ -111,6 +111,15 @@ def test_evidex_errors_exit_with_1(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert capsys.readouterr().err == "evidex: raised on purpose\n"
 
 
+def test_a_reader_that_leaves_is_no_traceback() -> None:
+    program = "import sys; from evidex.cli import main; sys.exit(main(['info']))"
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None
+    child.stdout.close()
+    _, errors = child.communicate(timeout=60)
+    assert (child.returncode, errors) == (1, b"")
+
+
 def test_the_module_runs() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "evidex.cli", "--version"], capture_output=True, text=True, check=True, timeout=60

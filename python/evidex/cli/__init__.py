@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import EvidexError
+from .bench import register as register_bench
 from .demo import register as register_demo
 from .info import register as register_info
 
 __all__ = ["main"]
 
-_COMMANDS = (register_demo, register_info)
+_COMMANDS = (register_demo, register_info, register_bench)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -31,7 +33,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     try:
         given.run(given)
+        sys.stdout.flush()
     except EvidexError as error:
         print(f"evidex: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader has gone (evidex info | head); Python would complain again at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0

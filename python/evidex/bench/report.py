@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Records as a person reads them: what was measured where, and the cells of one table per setting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .records import Record
+
+__all__ = ["HEADER", "cells", "failures", "headline", "notes", "title"]
+
+HEADER = (
+    *("system", "p50 ms", "p95 ms", "p99 ms", "queries/s", "recall", "same ids", "bytes/row", "build s"),
+    "evidex/this [95 %]",
+)
+
+
+def headline(records: Sequence[Record]) -> str:
+    """Machine and data, once per run."""
+    machine, data = records[0].machine, records[0].data
+    return (
+        f"{machine.processor}, {machine.cores} cores, {machine.isa} kernels, evidex {machine.evidex}, "
+        f"numpy {machine.numpy}, Python {machine.python}\n"
+        f"{machine.threads} thread{'s' * (machine.threads != 1)}: reads {machine.read_gb_s:.1f} GB/s, "
+        f"multiplies and adds {machine.multiply_add_gflop_s:.1f} GFLOP/s (numpy)\n"
+        f"{data.source} {data.name}: {data.rows} x {data.dim}, {data.queries} queries, digest {data.digest}"
+    )
+
+
+def title(record: Record) -> str:
+    """One setting."""
+    asked = record.setting
+    mask = "no mask"
+    if asked.mask is not None and asked.selectivity is not None:
+        mask = f"{asked.mask} mask of {asked.selectivity:g}: {asked.permitted} of {record.data.rows} rows"
+    return (
+        f"{asked.metric}, k={asked.k}, batch {asked.batch}, {asked.calls} calls in {asked.rounds} rounds, "
+        f"seed {asked.seed}, {mask}"
+    )
+
+
+def cells(record: Record) -> list[str]:
+    """One row of the table; dashes where there is nothing."""
+    row = [f"{record.system.given} {record.system.version or ''}".strip()]
+    latency, answers, build, ratio = record.latency, record.answers, record.build, record.ratio
+    if latency is None or answers is None:
+        row += [record.status.replace("_", " "), *["-"] * 5]
+    else:
+        row += [f"{value:.3f}" for value in (latency.p50_ms, latency.p95_ms, latency.p99_ms)]
+        equal = "yes" if answers.ids_equal else _floored(answers.ids_equal_share)
+        row += [f"{latency.queries_per_s:.0f}", _floored(answers.recall), equal]
+    per_row = None if build is None else build.bytes_per_row
+    row += ["-" if per_row is None else f"{per_row:.0f}", "-" if build is None else f"{build.seconds:.2f}"]
+    return [*row, "-" if ratio is None else f"{ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"]
+
+
+def _floored(share: float) -> str:
+    """Four places, never rounded up: 1.0000 means all."""
+    return f"{math.floor(share * 1e4) / 1e4:.4f}"
+
+
+def notes(records: Sequence[Record]) -> list[str]:
+    """What the table of one setting has no room for."""
+    found = [f"{r.system.given}: {r.status.replace('_', ' ')}: {r.reason}" for r in records if r.status != "ok"]
+    return found + [
+        f"{r.system.given}: returned {r.answers.forbidden} ids that are not permitted"
+        for r in records
+        if r.answers is not None and r.answers.forbidden
+    ]
+
+
+def failures(records: Sequence[Record]) -> list[str]:
+    """Systems that failed, each once."""
+    return list(dict.fromkeys(record.system.given for record in records if record.status == "failed"))

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The child: one system, told what to do by lines of JSON, with arrays in .npy files beside them.
+
+Requests have ``do``; the answer to each is one line, with ``error`` and ``kind`` (``failed`` or ``left_out``) if it
+did not work; the end of input ends it. The other fields of a request are the arguments of the method of :class:`Worker`
+that ``do`` names: load, build, prepare, search, probe.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from time import perf_counter
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from ..errors import EvidexError
+from . import peers, probe
+
+__all__ = ["Worker", "main", "resident_bytes", "serve"]
+
+
+def resident_bytes() -> int | None:
+    """Resident memory of this process, once what was freed has been given back where the C library can.
+
+    None on systems without /proc.
+    """
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return None
+
+
+class Worker:
+    """One method per request; each returns the fields of its answer."""
+
+    def __init__(self) -> None:
+        self.peer: Any = None
+        self.allow: Any = None
+        self.rows = 0
+
+    def load(self, peer: str, threads: int) -> dict[str, Any]:
+        """Imports the system."""
+        self.peer = peers.load(peer, threads)
+        return {"name": str(self.peer.name), "version": str(self.peer.version())}
+
+    def build(self, vectors: str, metric: str) -> dict[str, Any]:
+        """Builds from a file that is mapped, so that letting go of it leaves only what the system keeps."""
+        before = resident_bytes()
+        mapped = np.load(vectors, mmap_mode="r")
+        rows = np.asarray(mapped)
+        rows.max()  # brings the file in before the clock starts
+        began = perf_counter()
+        self.peer.build(rows, metric)
+        seconds = perf_counter() - began
+        self.rows = len(rows)
+        del rows, mapped
+        options = getattr(self.peer, "options", {})
+        return {"seconds": seconds, "before": before, "after": resident_bytes(), "options": options}
+
+    def prepare(self, allow: str | None) -> dict[str, Any]:
+        """Makes a mask ready."""
+        mask = None if allow is None else np.load(allow)
+        began = perf_counter()
+        self.allow = self.peer.prepare(mask)
+        return {"seconds": perf_counter() - began}
+
+    def search(self, queries: str, batch: int, k: int, out: str) -> dict[str, Any]:
+        """Times one call per batch, after one untimed call; the answers go to a file."""
+        asked = np.load(queries)
+        batches = [asked[first : first + batch] for first in range(0, len(asked), batch)]
+        seconds, found = [], []
+        self.peer.search(batches[-1], k, self.allow)
+        for part in batches:
+            began = perf_counter()
+            ids = self.peer.search(part, k, self.allow)
+            seconds.append(perf_counter() - began)
+            found.append(ids)
+        np.save(out, _padded(found, [len(part) for part in batches], k))
+        return {"seconds": seconds}
+
+    def probe(self, threads: int, bytes: int) -> dict[str, Any]:
+        """Measures the machine."""
+        return probe.measure(threads, bytes)
+
+
+def _padded(found: list[Any], sizes: list[int], k: int) -> Any:
+    """int64 [nq, k]; fewer columns are filled with -1, more are refused."""
+    ids = np.full((sum(sizes), k), -1, np.int64)
+    start = 0
+    for part, size in zip(found, sizes, strict=True):
+        array = np.asarray(part)
+        if array.ndim != 2 or len(array) != size or array.shape[1] > k or array.dtype.kind not in "iu":
+            raise ValueError(f"expected whole numbers [{size}, at most {k}], got {array.dtype} {list(array.shape)}")
+        ids[start : start + size, : array.shape[1]] = array
+        start += size
+    return ids
+
+
+_METHODS: dict[str, Callable[..., dict[str, Any]]] = {
+    method.__name__: method for method in (Worker.load, Worker.build, Worker.prepare, Worker.search, Worker.probe)
+}
+
+
+def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+    """Answers until there are no more requests."""
+    worker = Worker()
+    for line in requests:
+        request = json.loads(line)
+        try:
+            answer = _METHODS[request.pop("do")](worker, **request)
+        except NotImplementedError as error:
+            # Without a reason it is a method that was forgotten.
+            kind = "left_out" if str(error) else "failed"
+            answer = {"error": str(error) or "NotImplementedError", "kind": kind}
+        except Exception as error:  # whatever the system raises is that system's failure
+            if not isinstance(error, EvidexError):  # whose messages say it all
+                traceback.print_exc()
+            answer = {"error": f"{type(error).__name__}: {error}", "kind": "failed"}
+        answers.write(json.dumps(answer, default=str).encode() + b"\n")
+        answers.flush()
+
+
+def main() -> None:
+    """Keeps standard output for answers: what a library prints there goes to standard error."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, answers)
+
+
+if __name__ == "__main__":
+    main()
