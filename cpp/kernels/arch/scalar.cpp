@@ -43,7 +43,7 @@ struct Part {
     for (std::size_t i = 0; i < n; ++i) out.v[i] = p[i];
     return out;
   }
-  static const Part& keep(const Part& a) noexcept { return a; }
+  static Part keep(const Part& a) noexcept { return a; }
   static Part subtract(const Part& a, const Part& b) noexcept {
     Part out;
     for (std::size_t i = 0; i < width; ++i) out.v[i] = a.v[i] - b.v[i];
