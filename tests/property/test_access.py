@@ -68,8 +68,8 @@ def visible(world: World, tenant: str, held: frozenset[str]) -> set[int]:
 def test_a_principal_gets_brute_force_over_what_it_may_read(
     world: World, caller: tuple[str, frozenset[str]], k: int, seed: int
 ) -> None:
-    """P1, P3, P7. Seen red: deny ignored in Rule.permits; tenant not compared; an undecided rule number
-    treated as allowed in compile_grant; allow= replacing the grant instead of narrowing it."""
+    """P1, P3, P7. Seen red: deny ignored in Rule.permits; tenant not compared; allow= replacing the grant
+    instead of narrowing it."""
     tenant, held = caller
     principal = Principal("p", tenant, held)
     mine = visible(world, tenant, held)

@@ -138,6 +138,17 @@ def test_unknown_tenants_look_like_nothing_found() -> None:  # case H14
         assert hits.reason.tolist() == ["fewer_than_k"]
 
 
+def test_a_rule_that_was_not_decided_grants_nothing() -> None:
+    """P3: a row may be newer than the decision. Seen red: rule numbers beyond `allowed` granted in compile_grant."""
+    policy = Policy()
+    index = DenseIndex(1, metric="ip", policy=policy)
+    index.add([0, 1, 2], np.ones((3, 1)), [policy.rule("t", {g}) for g in ("a", "b", "c")])
+    snapshot = index._store.snapshot()
+    for decided in ([], [1], [1, 1], [1, 1, 0]):
+        grant = snapshot.grant(np.array(decided, np.uint8))
+        assert snapshot.ids(grant).tolist() == list(range(sum(decided)))
+
+
 def test_kept_grants_are_bounded() -> None:
     policy = Policy()
     index = DenseIndex(1, metric="ip", policy=policy)
