@@ -3,7 +3,7 @@
 // target region (so every instruction generated here belongs to it), and once by metrics.hpp for the
 // names and numbers that the rest of the library derives from this list.
 //
-// step   one multiply-add of the canonical 16 lanes
+// step   one multiply-add, on as many of the canonical 16 lanes as a register holds
 // finish from the lane sum to a score, higher is better. Adding +0 turns -0 into +0, so equal scores
 //        are equal bit for bit.
 // No include guard on purpose.
@@ -23,16 +23,12 @@ struct InnerProduct {
 
 /// Rows and queries are divided by their canonical norm at entry, so this is an inner product whose
 /// rounding is clamped to [-1, 1] before selection.
-struct Cosine {
+struct Cosine : InnerProduct {
   static constexpr const char* name = "cosine";
   static constexpr const char* alias = "cos";
   static constexpr int id = 1;
   static constexpr bool unit_rows = true;
 
-  template <class L>
-  static inline L step(L sum, L query, L row) {
-    return L::multiply_add(query, row, sum);
-  }
   static inline float finish(float sum) {
     const float clamped = sum > 1.0F ? 1.0F : (sum < -1.0F ? -1.0F : sum);
     return clamped + 0.0F;

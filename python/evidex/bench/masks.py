@@ -11,7 +11,7 @@ import numpy.typing as npt
 from .. import _arrays
 from ..errors import InvalidInput
 
-__all__ = ["KINDS", "Allow", "make"]
+__all__ = ["KINDS", "Allow", "make", "unit_rows"]
 
 Allow: TypeAlias = npt.NDArray[np.bool_]
 
@@ -49,7 +49,7 @@ def make(kind: str, share: float, vectors: _arrays.Floats, queries: _arrays.Floa
     elif kind == "correlated":
         allow[_by_distance(vectors, vectors[int(rng.integers(n))], unit)[:permitted]] = True
     else:
-        mean = (_unit(queries) if unit else queries).mean(axis=0)
+        mean = (unit_rows(queries) if unit else queries).mean(axis=0)
         allow[_by_distance(vectors, mean, unit)[n - permitted :]] = True
     return allow
 
@@ -57,11 +57,12 @@ def make(kind: str, share: float, vectors: _arrays.Floats, queries: _arrays.Floa
 def _by_distance(vectors: _arrays.Floats, centre: _arrays.Floats, unit: bool) -> npt.NDArray[np.intp]:
     """Row numbers, nearest first."""
     if unit:
-        vectors, centre = _unit(vectors), _unit(centre[None])[0]
+        vectors, centre = unit_rows(vectors), unit_rows(centre[None])[0]
     squares: _arrays.Floats = np.einsum("ij,ij->i", vectors, vectors)
     return np.argsort(squares - 2 * (vectors @ centre), kind="stable")
 
 
-def _unit(rows: _arrays.Floats) -> _arrays.Floats:
+def unit_rows(rows: _arrays.Floats) -> _arrays.Floats:
+    """Rows divided by their norm, in float32."""
     norms: _arrays.Floats = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.maximum(norms, 1e-30)).astype(np.float32, copy=False)

@@ -28,6 +28,7 @@ import numpy.typing as npt
 
 from .. import AllowMask, DenseIndex, __version__
 from ..errors import InvalidInput
+from .masks import unit_rows
 
 __all__ = ["BUILT_IN", "Peer", "load", "require_known"]
 
@@ -90,7 +91,7 @@ class _Numpy(Peer):
     name = "numpy"
 
     def build(self, vectors: Floats, metric: str) -> None:
-        self.rows = _unit(vectors) if metric == "cosine" else np.array(vectors)
+        self.rows = unit_rows(vectors) if metric == "cosine" else np.array(vectors)
         self.squares = np.einsum("ij,ij->i", self.rows, self.rows) if metric == "squared_l2" else None
 
     def prepare(self, allow: Allow | None) -> Any:
@@ -131,7 +132,7 @@ class _Faiss(Peer):
         kind = "IndexFlatL2" if metric == "squared_l2" else "IndexFlatIP"
         self.options = {"index": kind}
         self.index = getattr(self.faiss, kind)(vectors.shape[1])
-        self.index.add(_unit(vectors) if metric == "cosine" else vectors)
+        self.index.add(unit_rows(vectors) if metric == "cosine" else vectors)
 
     def prepare(self, allow: Allow | None) -> Any:
         if allow is None:
@@ -238,8 +239,3 @@ def _library(module: str, package: str) -> Any:
         raise InvalidInput(
             f"{package} is not installed or does not load ({error}): pip install evidex[bench] or {package}"
         ) from error
-
-
-def _unit(vectors: Floats) -> Floats:
-    norms: Floats = np.linalg.norm(vectors, axis=1, keepdims=True)
-    return vectors / norms
