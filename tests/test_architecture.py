@@ -38,12 +38,13 @@ CPP_MAY_INCLUDE = {
 # Raw pointers and lengths only: what allocates, throws, starts threads or compiles much inside a target region.
 KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "type_traits"} | {
     *("immintrin.h", "arm_neon.h", "kernels/metrics.inl.hpp", "kernels/loops.inl.hpp", "kernels/type_list.hpp"),
+    *("kernels/bounds.inl.hpp", "kernels/codes.inl.hpp"),
     *("kernels/arch/tables.hpp", "kernels/arch/target.hpp", "kernels/table.hpp", "kernels/metrics.hpp"),
 }
 
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
-ENGINE = VALUES | {"_arrays", "access", "hits", "index", "masks"}
+ENGINE = VALUES | {"_arrays", "access", "hits", "index", "masks", "reading"}
 STORE = ENGINE | {"encoders", "store", "text"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
@@ -62,7 +63,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "hits": VALUES | {"_arrays"},
     "access": VALUES,
     "masks": VALUES | {"_arrays", "_core", "access"},
-    "index": ENGINE | {"_core"},
+    **dict.fromkeys(("index", "reading"), ENGINE | {"_core"}),
     "store": STORE,
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),

@@ -6,6 +6,7 @@
 
 #include "base/cpu_budget.hpp"
 #include "bindings/register.hpp"
+#include "codecs/codec.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace evidex::bindings {
@@ -30,11 +31,14 @@ py::list isas() {
   for (const kernels::IsaStatus& status : kernels::report()) {
     py::dict slots;
     for (const kernels::Metric& metric : kernels::kMetrics) {
-      for (const char* loop : {"scan", "gather", "tile"}) {
+      for (const char* loop : {"scan", "gather", "tile", "bound"}) {
         slots[py::str(std::string(loop) + " " + std::string(metric.name))] = status.table->lanes_kind;
       }
     }
     slots["reach"] = status.table->reach_kind;
+    for (const char* loop : {"nibble scan", "nibble tile", "quantise", "measure", "decode", "narrow", "widen"}) {
+      slots[loop] = status.table->lanes_kind;
+    }
     py::dict entry;
     entry["name"] = status.name;
     entry["supported"] = status.supported;
@@ -54,12 +58,21 @@ py::list metrics() {
   return out;
 }
 
+py::list codec_list() {
+  py::list out;
+  for (const codecs::CodecFacts& codec : codecs::kCodecs) {
+    out.append(py::make_tuple(codec.name, static_cast<int>(codec.codec)));
+  }
+  return out;
+}
+
 }  // namespace
 
 void register_cpu(py::module_& m) {
   m.def("isas", &isas, "Instruction sets compiled in, best first, with their kernel slots.");
   m.def("active_isa", [] { return kernels::active().isa; }, "Name of the instruction set in use.");
   m.def("default_threads", &default_threads, "Threads this process may use: affinity and cgroup quota.");
+  m.def("codecs", &codec_list, "(name, number) of each form rows can be stored in.");
   m.def("metrics", &metrics, "(name, alias, id, whether rows are divided by their norm) of each metric.");
 }
 

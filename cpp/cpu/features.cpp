@@ -36,7 +36,17 @@ Features detect() noexcept {
   if ((xcr0() & kXmmAndYmm) != kXmmAndYmm) return 0;
   Features found = 0;
   if ((leaf1.c & (1U << 12)) != 0) found |= kFma;
-  if ((cpuid(7).b & (1U << 5)) != 0) found |= kAvx2;
+  if ((leaf1.c & (1U << 29)) != 0) found |= kF16c;
+  const Registers leaf7 = cpuid(7);
+  if ((leaf7.b & (1U << 5)) != 0) found |= kAvx2;
+  constexpr std::uint64_t kMaskAndZmm = 0xE0;
+  constexpr unsigned kFoundation = 1U << 16;
+  constexpr unsigned kBwDqVl = 1U << 30 | 1U << 17 | 1U << 31;
+  constexpr unsigned kVnni = 1U << 11;
+  if ((xcr0() & kMaskAndZmm) == kMaskAndZmm && (leaf7.b & (kFoundation | kBwDqVl)) == (kFoundation | kBwDqVl) &&
+      (leaf7.c & kVnni) != 0) {
+    found |= kAvx512;
+  }
   return found;
 }
 

@@ -10,6 +10,8 @@ using Features = std::uint32_t;
 
 inline constexpr Features kAvx2 = 1U << 0;
 inline constexpr Features kFma = 1U << 1;
+inline constexpr Features kF16c = 1U << 2;
+inline constexpr Features kAvx512 = 1U << 3;  ///< F, BW, DQ, VL and VNNI together
 
 /// Detected once per process.
 Features features() noexcept;

@@ -17,7 +17,8 @@ struct Isa {
 
 inline constexpr std::array kIsas{
 #if defined(__x86_64__)
-    Isa{"avx2", kAvx2 | kFma},
+    Isa{"avx512", kAvx512 | kAvx2 | kFma | kF16c},
+    Isa{"avx2", kAvx2 | kFma | kF16c},
 #endif
     Isa{"scalar", 0},
 };

@@ -11,18 +11,49 @@
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "codecs/int8.hpp"
 
 namespace evidex::index {
 
 struct Chunk {
-  Chunk(std::size_t rows, std::size_t dim) : vectors(rows * dim), ids(rows), rules(rows) {}
+  Chunk(std::size_t rows, std::size_t row_bytes) : vectors(rows * row_bytes), ids(rows), rules(rows), groups(rows) {}
 
-  AlignedBuffer<float> vectors;        // [rows, dim]
+  AlignedBuffer<std::byte> vectors;    // [rows, row_bytes]: components in the codec's form; none for int8
   AlignedBuffer<std::int64_t> ids;     // [rows]
   AlignedBuffer<std::uint32_t> rules;  // [rows]
+  AlignedBuffer<std::int64_t> groups;  // [rows]
+};
+
+/// int8 codes of a chunk's rows: beside the vectors, or instead of them.
+struct CodeChunk {
+  CodeChunk(std::size_t rows, std::size_t plane_bytes)
+      : high(rows * plane_bytes),
+        low(rows * plane_bytes),
+        scales(rows),
+        high_norms(rows),
+        high_residuals(rows),
+        norms(rows),
+        residuals(rows) {}
+
+  void set(std::size_t row, const codecs::RowFacts& facts) noexcept {
+    scales[row] = facts.scale;
+    high_norms[row] = facts.high_norm;
+    high_residuals[row] = facts.high_residual;
+    norms[row] = facts.norm;
+    residuals[row] = facts.residual;
+  }
+
+  AlignedBuffer<std::uint8_t> high;     // [rows, plane_bytes]
+  AlignedBuffer<std::uint8_t> low;      // [rows, plane_bytes]
+  AlignedBuffer<float> scales;          // [rows], as all below
+  AlignedBuffer<float> high_norms;      // of the row that the high plane alone decodes to
+  AlignedBuffer<float> high_residuals;  // of what that loses
+  AlignedBuffer<float> norms;           // the same for both planes
+  AlignedBuffer<float> residuals;
 };
 
 using ChunkList = std::vector<std::shared_ptr<Chunk>>;
+using CodeChunkList = std::vector<std::shared_ptr<CodeChunk>>;
 
 struct ChunkOf {
   static constexpr std::size_t kFirst = 1024;
@@ -41,6 +72,8 @@ struct ChunkOf {
     return (c - kDoubling + 1) * kLargest;
   }
   static std::size_t rows(std::size_t c) noexcept { return begin(c + 1) - begin(c); }
+  /// Chunks needed for `rows` rows.
+  static std::size_t count(std::size_t rows) noexcept { return rows == 0 ? 0 : of(rows - 1) + 1; }
 };
 
 }  // namespace evidex::index

@@ -23,17 +23,18 @@ class RangeScan {
   /// `queries` holds one prepared vector per selection.
   RangeScan(const Snapshot& snapshot, const kernels::Table& table, const float* queries, std::span<search::TopK> tops)
       : snapshot_(snapshot),
+        table_(table),
         kernels_(table.metrics[static_cast<std::size_t>(snapshot.metric.id)]),
-        reach_(table.reach),
         queries_(queries),
         tops_(tops),
-        scores_(tops.size() * kRows) {
+        scores_(tops.size() * kRows),
+        decoded_(snapshot.codec == codecs::Codec::float32 ? 0 : kRows * snapshot.dim) {
     std::fill_n(scores_.data(), scores_.size(), 0.0F);  // reach() reads all places of a query
   }
 
   /// Permitted rows of one mask word. Call in any order; finish() once at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (tops_.size() == 1 && std::popcount(bits) >= kDense) {
+    if (tops_.size() == 1 && decoded_.size() == 0 && std::popcount(bits) >= kDense) {
       block(index * kRows, bits);
     } else {
       collect(index * kRows, bits);
@@ -42,20 +43,20 @@ class RangeScan {
 
   void finish() { flush(); }
 
- private:
   static constexpr std::size_t kRows = 64;
   // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching them one by one is quicker
   // than streaming the block.
   static constexpr int kDense = 32;
 
+ private:
   void block(std::size_t row, std::uint64_t bits) {
     const std::size_t c = ChunkOf::of(row);
     const Chunk& chunk = *(*snapshot_.chunks)[c];
     const std::size_t at = row - ChunkOf::begin(c);
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
     const std::size_t dim = snapshot_.dim;
-    kernels_.scan(queries_, chunk.vectors.data() + at * dim, dim, n, dim, scores_.data());
-    select(0, bits, chunk.ids.data() + at);
+    kernels_.scan(queries_, snapshot_.vector(table_, c, at, nullptr), dim, n, dim, scores_.data());
+    select(0, bits, chunk.ids.data() + at, chunk.groups.data() + at);
   }
 
   void collect(std::size_t row, std::uint64_t bits) {
@@ -64,8 +65,10 @@ class RangeScan {
     const std::size_t at = row - ChunkOf::begin(c);
     for (; bits != 0; bits &= bits - 1) {
       const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(bits));
-      rows_[waiting_] = chunk.vectors.data() + i * snapshot_.dim;
+      float* scratch = decoded_.size() == 0 ? nullptr : decoded_.data() + waiting_ * snapshot_.dim;
+      rows_[waiting_] = snapshot_.vector(table_, c, i, scratch);
       ids_[waiting_] = chunk.ids[i];
+      groups_[waiting_] = chunk.groups[i];
       if (++waiting_ == kRows) flush();
     }
   }
@@ -78,29 +81,31 @@ class RangeScan {
       kernels_.tile(queries_, tops_.size(), rows_.data(), waiting_, snapshot_.dim, scores_.data(), kRows);
     }
     const std::uint64_t bits = ~std::uint64_t{0} >> (kRows - waiting_);
-    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits, ids_.data());
+    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits, ids_.data(), groups_.data());
     waiting_ = 0;
   }
 
-  void select(std::size_t q, std::uint64_t bits, const std::int64_t* ids) {
+  void select(std::size_t q, std::uint64_t bits, const std::int64_t* ids, const std::int64_t* groups) {
     const float* scores = scores_.data() + q * kRows;
     search::TopK& top = tops_[q];
-    std::uint64_t reached = reach_(scores, top.threshold()) & bits;
+    std::uint64_t reached = table_.reach(scores, top.threshold()) & bits;
     for (; reached != 0; reached &= reached - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-      top.push({scores[i], ids[i]});
+      top.push({scores[i], ids[i], groups[i]});
     }
   }
 
   const Snapshot& snapshot_;
+  const kernels::Table& table_;
   const kernels::MetricKernels kernels_;
-  const kernels::Reach reach_;
   const float* queries_;
   std::span<search::TopK> tops_;
   std::size_t waiting_ = 0;
-  AlignedBuffer<float> scores_;  // [queries, kRows]
+  AlignedBuffer<float> scores_;   // [queries, kRows]
+  AlignedBuffer<float> decoded_;  // [kRows, dim] where rows are not stored as float32
   std::array<const float*, kRows> rows_;
   std::array<std::int64_t, kRows> ids_;
+  std::array<std::int64_t, kRows> groups_;
 };
 
 }  // namespace evidex::index

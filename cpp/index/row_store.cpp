@@ -11,7 +11,8 @@
 
 #include "base/error.hpp"
 #include "base/float_state.hpp"
-#include "index/prepare.hpp"
+#include "index/code_writer.hpp"
+#include "index/row_writer.hpp"
 
 namespace evidex::index {
 namespace {
@@ -28,10 +29,20 @@ void mark_dead(Snapshot::DeadBits& dead, std::int64_t row) {
 
 }  // namespace
 
-RowStore::RowStore(std::size_t dim, const kernels::Metric& metric) {
+RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, Storage storage) {
+  if (storage.codec == codecs::Codec::int8 && dim > codecs::kMostCodedDim) {
+    throw InvalidInput("dim: codec int8 holds at most " + std::to_string(codecs::kMostCodedDim) +
+                       " components per row, got " + std::to_string(dim) + "; use float16 or float32");
+  }
   auto empty = std::make_shared<Snapshot>();
   empty->dim = dim;
   empty->metric = metric;
+  empty->codec = storage.codec;
+  empty->prescan = storage.prescan && dim >= kLeastCodedDim && dim <= codecs::kMostCodedDim;
+  if (storage.codec == codecs::Codec::int8) {
+    // A code that is all there is of a row must not depend on other rows: nothing is subtracted.
+    empty->reference = std::make_shared<const std::vector<float>>(dim);
+  }
   empty->layout = ++g_layouts;
   current_ = std::move(empty);
 }
@@ -93,7 +104,7 @@ std::int64_t RowStore::add_automatic(const Batch& batch, Stop& stop) {
   const auto first = static_cast<std::int64_t>(next_id_);
   std::vector<std::int64_t> ids(n);
   for (std::size_t i = 0; i < n; ++i) ids[i] = static_cast<std::int64_t>(next_id_ + i);
-  append({ids, batch.vectors, batch.rules}, OnStored::refuse, stop);
+  append({ids, batch.vectors, batch.rules, batch.groups}, OnStored::refuse, stop);
   return first;
 }
 
@@ -103,18 +114,19 @@ std::shared_ptr<Snapshot> RowStore::next_snapshot() const {
   return next;
 }
 
-void RowStore::ensure_chunks(Snapshot& next, std::size_t rows) {
-  const std::size_t needed = rows == 0 ? 0 : ChunkOf::of(rows - 1) + 1;
+void RowStore::ensure_chunks(Snapshot& next) {
+  const std::size_t needed = ChunkOf::count(next.rows);
   if (needed <= next.chunks->size()) return;
   auto grown = std::make_shared<ChunkList>(*next.chunks);
   while (grown->size() < needed) {
-    grown->push_back(std::make_shared<Chunk>(ChunkOf::rows(grown->size()), next.dim));
+    grown->push_back(std::make_shared<Chunk>(ChunkOf::rows(grown->size()), next.row_bytes()));
   }
   next.chunks = std::move(grown);
 }
 
 void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop) {
   const FloatState state;
+  RowWriter rows(next);
   constexpr std::size_t kRowsPerCheck = 256;
   for (std::size_t done = 0; done < batch.ids.size();) {
     stop.throw_if_requested();
@@ -122,10 +134,12 @@ void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch&
     const std::size_t c = ChunkOf::of(row);
     const std::size_t at = row - ChunkOf::begin(c);
     const std::size_t n = std::min({kRowsPerCheck, batch.ids.size() - done, ChunkOf::rows(c) - at});
+    rows.write(batch.vectors, done, n, c, at);
     Chunk& chunk = *(*next.chunks)[c];
-    prepare(next.metric, next.dim, batch.vectors, done, n, chunk.vectors.data() + at * next.dim, "vectors");
+    const auto& groups = batch.groups.empty() ? batch.ids : batch.groups;
     std::memcpy(chunk.ids.data() + at, batch.ids.data() + done, n * sizeof(std::int64_t));
     std::memcpy(chunk.rules.data() + at, batch.rules.data() + done, n * sizeof(std::uint32_t));
+    std::memcpy(chunk.groups.data() + at, groups.data() + done, n * sizeof(std::int64_t));
     done += n;
   }
 }
@@ -151,8 +165,10 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   if (dead) next->dead = std::move(dead);
   const std::size_t first_row = next->rows;
   next->rows += n;
-  ensure_chunks(*next, next->rows);
+  ensure_chunks(*next);
+  if (next->reference) ensure_code_chunks(*next);
   copy_in(*next, first_row, batch, stop);
+  if (next->prescan && !next->reference && next->rows >= kLeastRowsForReference) start_codes(*next, stop);
 
   const std::unique_lock lock(published_);
   ids_.reserve(ids_.size() + n);

@@ -18,11 +18,19 @@
 
 namespace evidex::index {
 
-/// A batch to write: `vectors` is [n, dim], `rules` [n] (what access decides about each row).
+/// A batch to write: `vectors` is [n, dim], `rules` [n] (what access decides about each row), `groups` [n] or
+/// empty, which makes each row a group of its own, numbered like its id.
 struct Batch {
   std::span<const std::int64_t> ids;
   const float* vectors;
   std::span<const std::uint32_t> rules;
+  std::span<const std::int64_t> groups;
+};
+
+/// How rows are kept. `prescan`: int8 codes beside them, so that exact searches read less.
+struct Storage {
+  codecs::Codec codec = codecs::Codec::float32;
+  bool prescan = true;
 };
 
 struct Found {
@@ -33,7 +41,7 @@ struct Found {
 /// Each write happens whole or throws and changes nothing.
 class RowStore {
  public:
-  RowStore(std::size_t dim, const kernels::Metric& metric);
+  RowStore(std::size_t dim, const kernels::Metric& metric, Storage storage = {});
 
   /// Throws InvalidInput for an id that is negative, repeated in the batch, or already stored.
   void add(const Batch& batch, Stop& stop);
@@ -57,8 +65,8 @@ class RowStore {
 
   void append(const Batch& batch, OnStored on_stored, Stop& stop);
   std::shared_ptr<Snapshot> next_snapshot() const;
-  void ensure_chunks(Snapshot& next, std::size_t rows);
-  void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop);
+  static void ensure_chunks(Snapshot& next);
+  static void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop);
   static void check_ids(std::span<const std::int64_t> ids);
 
   WriterMutex writer_;                   // one writer at a time

@@ -7,6 +7,26 @@ namespace evidex::index {
 
 using search::Bitmask;
 
+const float* Snapshot::vector(const kernels::Table& kernels, std::size_t c, std::size_t at,
+                              float* scratch) const noexcept {
+  const std::byte* stored = (*chunks)[c]->vectors.data() + at * row_bytes();
+  switch (codec) {
+    case codecs::Codec::float32:
+      return reinterpret_cast<const float*>(stored);
+    case codecs::Codec::float16:
+      kernels.halves.widen(reinterpret_cast<const std::uint16_t*>(stored), dim, scratch);
+      break;
+    case codecs::Codec::int8: {
+      const CodeChunk& chunk = *(*codes)[c];
+      const std::size_t bytes = codecs::plane_bytes(dim);
+      kernels.codes.decode(chunk.high.data() + at * bytes, chunk.low.data() + at * bytes, bytes, chunk.scales[at], dim,
+                           scratch);
+      break;
+    }
+  }
+  return scratch;
+}
+
 Bitmask Snapshot::live() const {
   std::vector<Word> words(this->words());
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = ~dead_word(i);

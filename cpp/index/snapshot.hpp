@@ -10,8 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "codecs/codec.hpp"
 #include "index/chunks.hpp"
 #include "kernels/metrics.hpp"
+#include "kernels/table.hpp"
 #include "search/bitmask.hpp"
 
 namespace evidex::index {
@@ -22,20 +24,27 @@ struct Snapshot {
 
   std::size_t dim = 0;
   kernels::Metric metric{};
+  codecs::Codec codec = codecs::Codec::float32;
   std::uint64_t layout = 0;      // numbering of rows; unique among stores of this process
   std::uint64_t generation = 0;  // counts publications
   std::size_t rows = 0;          // dead ones included
   std::size_t dead_rows = 0;
   std::shared_ptr<const ChunkList> chunks = std::make_shared<ChunkList>();
   std::shared_ptr<const DeadBits> dead = std::make_shared<DeadBits>();
+  /// int8 codes of all rows, coded as row - reference; none yet where there is no reference.
+  std::shared_ptr<const std::vector<float>> reference;
+  std::shared_ptr<const CodeChunkList> codes = std::make_shared<CodeChunkList>();
+  bool prescan = false;  // searches may use the codes
 
   std::size_t live_rows() const noexcept { return rows - dead_rows; }
   Word dead_word(std::size_t i) const noexcept { return i < dead->size() ? (*dead)[i] : 0; }
 
-  const float* vector(std::size_t row) const noexcept {
-    const std::size_t c = ChunkOf::of(row);
-    return (*chunks)[c]->vectors.data() + (row - ChunkOf::begin(c)) * dim;
-  }
+  bool can_prescan() const noexcept { return prescan && reference != nullptr; }
+  std::size_t row_bytes() const noexcept { return codecs::facts(codec).component_bytes * dim; }
+
+  /// Row `at` of chunk `c` as float32: where it is stored, or decoded into `scratch`, which holds dim.
+  const float* vector(const kernels::Table& kernels, std::size_t c, std::size_t at, float* scratch) const noexcept;
+
   std::int64_t id(std::size_t row) const noexcept {
     const std::size_t c = ChunkOf::of(row);
     return (*chunks)[c]->ids[row - ChunkOf::begin(c)];

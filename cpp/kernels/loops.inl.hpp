@@ -94,5 +94,6 @@ static void tile(const float* queries, std::size_t nq, const float* const* rows,
 
 template <class... Ops>
 static constexpr auto metric_kernels(TypeList<Ops...>) {
-  return std::array<MetricKernels, sizeof...(Ops)>{MetricKernels{&scan<Ops>, &gather<Ops>, &tile<Ops>}...};
+  return std::array<MetricKernels, sizeof...(Ops)>{
+      MetricKernels{&scan<Ops>, &gather<Ops>, &tile<Ops>, &bound<typename Ops::Bound>}...};
 }

@@ -4,13 +4,19 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string_view>
+#include <type_traits>
 
+#include "kernels/bound_terms.hpp"
 #include "kernels/type_list.hpp"
 
 namespace evidex::kernels {
 
 namespace definitions {
+#include "kernels/bounds.inl.hpp"
+
 #include "kernels/metrics.inl.hpp"
 }  // namespace definitions
 
@@ -19,11 +25,15 @@ struct Metric {
   std::string_view alias;
   int id;          ///< position in the list and in every kernel table; stable in files
   bool unit_rows;  ///< rows and queries are divided by their norm at entry
+  bool distance;   ///< scores are negative squared distances, otherwise products
+  float least_score;
 };
 
 template <class... Ms>
 constexpr auto describe(TypeList<Ms...>) {
-  return std::array<Metric, sizeof...(Ms)>{Metric{Ms::name, Ms::alias, Ms::id, Ms::unit_rows}...};
+  return std::array<Metric, sizeof...(Ms)>{Metric{Ms::name, Ms::alias, Ms::id, Ms::unit_rows,
+                                                  std::is_same_v<typename Ms::Bound, definitions::DistanceBound>,
+                                                  Ms::least_score}...};
 }
 
 inline constexpr auto kMetrics = describe(definitions::Metrics{});

@@ -3,6 +3,8 @@
 // target region (so every instruction generated here belongs to it), and once by metrics.hpp for the
 // names and numbers that the rest of the library derives from this list.
 //
+// Bound        how an int8 code bounds the score (bounds.inl.hpp)
+// least_score  no score is below it
 // step   one multiply-add, on as many of the canonical 16 lanes as a register holds
 // finish from the lane sum to a score, higher is better. Adding +0 turns -0 into +0, so equal scores
 //        are equal bit for bit.
@@ -13,6 +15,8 @@ struct InnerProduct {
   static constexpr const char* alias = "ip";
   static constexpr int id = 0;
   static constexpr bool unit_rows = false;
+  static constexpr float least_score = -std::numeric_limits<float>::infinity();
+  using Bound = ProductBound;
 
   template <class L>
   static inline L step(L sum, L query, L row) {
@@ -28,6 +32,7 @@ struct Cosine : InnerProduct {
   static constexpr const char* alias = "cos";
   static constexpr int id = 1;
   static constexpr bool unit_rows = true;
+  static constexpr float least_score = -1.0F;
 
   static inline float finish(float sum) {
     const float clamped = sum > 1.0F ? 1.0F : (sum < -1.0F ? -1.0F : sum);
@@ -41,6 +46,8 @@ struct SquaredL2 {
   static constexpr const char* alias = "l2";
   static constexpr int id = 2;
   static constexpr bool unit_rows = false;
+  static constexpr float least_score = -std::numeric_limits<float>::infinity();
+  using Bound = DistanceBound;
 
   template <class L>
   static inline L step(L sum, L query, L row) {

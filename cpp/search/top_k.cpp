@@ -22,13 +22,22 @@ constexpr std::size_t kLeastRoom = 64;
 
 }  // namespace
 
-TopK::TopK(std::size_t k, float least)
-    : k_(k), limit_(k + std::max(k, kLeastRoom)), worst_(k == 0 ? kEverything : just_below(least)) {
+TopK::TopK(std::size_t k, float least, bool grouped)
+    : k_(k), limit_(k + std::max(k, kLeastRoom)), grouped_(grouped), worst_(k == 0 ? kEverything : just_below(least)) {
   constexpr std::size_t kMostAtOnce = 4096;  // larger reservoirs grow as hits arrive
   hits_.reserve(std::min(limit_, kMostAtOnce));
 }
 
+void TopK::keep_best_of_groups() {
+  std::sort(hits_.begin(), hits_.end(),
+            [](const Hit& a, const Hit& b) { return a.group != b.group ? a.group < b.group : better(a, b); });
+  const auto same = [](const Hit& a, const Hit& b) { return a.group == b.group; };
+  hits_.erase(std::unique(hits_.begin(), hits_.end(), same), hits_.end());
+}
+
 void TopK::shrink() {
+  if (grouped_) keep_best_of_groups();
+  if (k_ == 0 || hits_.size() < k_) return;
   const auto kth = hits_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
   std::nth_element(hits_.begin(), kth, hits_.end(), better);
   hits_.resize(k_);
@@ -36,7 +45,7 @@ void TopK::shrink() {
 }
 
 const std::vector<Hit>& TopK::sorted() {
-  if (hits_.size() > k_) shrink();
+  (void)best();
   std::sort(hits_.begin(), hits_.end(), better);
   return hits_;
 }

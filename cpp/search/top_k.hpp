@@ -3,7 +3,8 @@
 //
 // A reservoir of twice k: hits that beat the current k-th are appended, and when it is full
 // nth_element keeps the best k and tightens the threshold. Each hit costs O(1) amortised whatever
-// the order it comes in, and memory is O(k).
+// the order it comes in, and memory is O(k). A grouped selection keeps the best hit of each group and
+// the best k groups; its threshold is the k-th best group, never the k-th best hit.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,20 @@ namespace evidex::search {
 struct Hit {
   float score;
   std::int64_t id;
+  std::int64_t group = 0;  // only looked at by grouped selections
 };
 
-/// The total order. Scores are finite and never -0.
-inline bool better(const Hit& a, const Hit& b) noexcept {
+/// The total order. Scores are finite and never -0. An object, since algorithms call a function through a pointer.
+inline constexpr auto better = [](const Hit& a, const Hit& b) noexcept {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
-}
+};
 
 class TopK {
  public:
   /// Keeps at most k hits, none with a score below `least`.
-  explicit TopK(std::size_t k, float least = -std::numeric_limits<float>::infinity());
+  explicit TopK(std::size_t k, float least = -std::numeric_limits<float>::infinity(), bool grouped = false);
+
+  std::size_t k() const noexcept { return k_; }
 
   /// A score below this cannot enter; an equal one can, if its id is lower.
   float threshold() const noexcept { return worst_.score; }
@@ -37,18 +41,26 @@ class TopK {
     if (hits_.size() == limit_) shrink();
   }
 
+  /// The best of the hits pushed, in no order. Where there are k, the threshold is the k-th score.
+  const std::vector<Hit>& best() {
+    if (grouped_ || hits_.size() >= k_) shrink();
+    return hits_;
+  }
+
   void merge(const TopK& other) {
     for (const Hit& hit : other.hits_) push(hit);
   }
 
-  /// The best of the hits pushed, best first. The selection is spent afterwards.
+  /// The same, best first.
   const std::vector<Hit>& sorted();
 
  private:
   void shrink();
+  void keep_best_of_groups();
 
   std::size_t k_;
   std::size_t limit_;
+  bool grouped_;
   Hit worst_;  // the k-th best known so far
   std::vector<Hit> hits_;
 };

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from . import _checks
 from .errors import InvalidInput
 
-__all__ = ["Floats", "Ids", "PackedBits", "ids", "packed_bools", "queries", "score", "vectors"]
+__all__ = ["Floats", "Ids", "PackedBits", "bool_bytes", "ids", "packed_bools", "queries", "score", "vectors"]
 
 Floats: TypeAlias = npt.NDArray[np.float32]
 Ids: TypeAlias = npt.NDArray[np.int64]
@@ -78,6 +78,14 @@ def packed_bools(value: object, length: int, name: str, aligned_with: str) -> Pa
             f"{name}: expected shape [{length}], one bool for each of {aligned_with}, got shape {list(array.shape)}"
         )
     return np.packbits(array, bitorder="little")
+
+
+def bool_bytes(value: object, name: str) -> bytes:
+    """A bool array's contents, to tell equal ones."""
+    array = _as_array(value, name)
+    if array.dtype != np.bool_:
+        raise InvalidInput(f"{name}: expected AllowMasks or bool arrays, got dtype {array.dtype}")
+    return np.packbits(array).tobytes() + str(array.shape).encode()
 
 
 def score(value: object, name: str) -> float:

@@ -35,6 +35,13 @@ def whole(value: object, name: str, *, least: int = 0, most: int | None = None) 
     return number
 
 
+def flag(value: object, name: str) -> bool:
+    """True or False, nothing that is merely true."""
+    if not isinstance(value, (bool, np.bool_)):
+        refuse(name, value, "True or False", "pass one of the two")
+    return bool(value)
+
+
 def finite(value: object, name: str) -> float:
     """A Python or numpy real number that is neither NaN nor infinite (nor an int too large for a float)."""
     number = math.nan

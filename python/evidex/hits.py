@@ -31,8 +31,9 @@ class Hits:
             count hold -1.
         scores: float32 [nq, width], higher is better; places beyond a query's count hold -inf.
         counts: int64 [nq], how many hits each query has: fewer than k is a normal result.
-        certified: bool [nq], True where the hits are proven to be the exact answer.
+        certified: bool [nq], True where the hits are proven to be the exact answer over the rows as stored.
         k: Hits asked for per query; 0 for a radius search without a limit.
+        groups: int64 [nq, width], each hit's group, where ``group_by`` was asked for; places beyond hold -1.
     """
 
     ids: npt.NDArray[np.int64]
@@ -40,6 +41,7 @@ class Hits:
     counts: npt.NDArray[np.int64]
     certified: npt.NDArray[np.bool_]
     k: int
+    groups: npt.NDArray[np.int64] | None = None
 
     @property
     def reason(self) -> npt.NDArray[np.object_]:
@@ -78,14 +80,16 @@ class Explanation:
     """How one query ran and what it found. What a principal gets depends only on rows it may read.
 
     Attributes:
-        plan: The path taken.
+        plan: The path taken: an exact scan, or an exact pre-scan of the codes; and of what rows, if they are not
+            kept as float32. It follows from how many rows are permitted and asked for, and nothing else.
         metric, codec, k: What was asked of it.
         permitted: Rows the caller may read here, after ``allow=``.
         returned, reason, certified: As in :class:`Hits`.
         isa: Instruction set the kernels ran on.
         threads: Threads that took part.
         hits: ``(id, score)``, best first.
-        operator: For open indexes and UNRESTRICTED only: generation, rows stored, rows removed.
+        operator: For open indexes and UNRESTRICTED only: generation, rows stored, rows removed, and
+            whether the pre-scan was abandoned because the codes told too little.
     """
 
     plan: str

@@ -6,9 +6,9 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -115,6 +115,31 @@ class Guard:
             return _both(visible, allow.require_layout(snapshot.layout))
         return self.select(snapshot, visible, allow)
 
+    def narrowed_each(
+        self, snapshot: Snapshot, principal: object, allow: object, nq: int
+    ) -> tuple[list[Bitmask], npt.NDArray[np.uint32]]:
+        """Distinct masks, and which of them each query has; no numbers where all have the first.
+
+        ``allow`` may be one for each query: a list or tuple of AllowMasks, or bools [nq, n]. Queries that name the same
+        mask, or the same bools, share one.
+        """
+        if not _is_per_query(allow):
+            return [self.narrowed(snapshot, principal, allow)], np.empty(0, dtype=np.uint32)
+        if len(allow) != nq:
+            raise InvalidInput(f"allow: {len(allow)} masks given for {nq} queries; pass one for all, or one for each")
+        if nq == 0:
+            return [self.narrowed(snapshot, principal, None)], np.empty(0, dtype=np.uint32)
+        masks: list[Bitmask] = []
+        number_of: dict[object, int] = {}
+        numbers = np.empty(nq, dtype=np.uint32)
+        for query, one in enumerate(allow):
+            key = id(one) if isinstance(one, AllowMask) else _arrays.bool_bytes(one, "allow")
+            if key not in number_of:
+                number_of[key] = len(masks)
+                masks.append(self.narrowed(snapshot, principal, one))
+            numbers[query] = number_of[key]
+        return masks, numbers
+
     @staticmethod
     def select(snapshot: Snapshot, visible: Bitmask, allow: object) -> Bitmask:
         """The visible rows at whose place ``allow`` is true."""
@@ -139,6 +164,12 @@ class Guard:
             while len(self._masks) > self._KEPT:
                 self._masks.popitem(last=False)
         return mask
+
+
+def _is_per_query(allow: object) -> TypeGuard[Sequence[object]]:
+    if isinstance(allow, (list, tuple)):
+        return any(isinstance(one, (AllowMask, np.ndarray, list, tuple)) for one in allow)
+    return isinstance(allow, np.ndarray) and allow.ndim == 2
 
 
 def _both(visible: Bitmask, other: Bitmask) -> Bitmask:

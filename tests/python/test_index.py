@@ -48,7 +48,7 @@ def test_each_constructor_argument_acts() -> None:  # case B20
     assert DenseIndex(4, policy=policy).policy is policy
     for alias, name in (("ip", "inner_product"), ("l2", "squared_l2"), ("cos", "cosine")):
         assert DenseIndex(4, metric=alias).metric == DenseIndex(4, metric=name).metric == name
-    assert repr(DenseIndex(4, policy=policy)) == "DenseIndex(0 rows, dim=4, metric='cosine', guarded)"
+    assert repr(DenseIndex(4, policy=policy)) == "DenseIndex(0 rows, dim=4, metric='cosine', codec='float32', guarded)"
     assert "open" in repr(DenseIndex(4))
 
 

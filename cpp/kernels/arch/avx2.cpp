@@ -17,6 +17,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/arch/tables.hpp"
 #include "kernels/arch/target.hpp"
@@ -28,11 +29,13 @@ namespace {
 constexpr std::size_t kGatherRows = 4;
 constexpr std::size_t kTileQueries = 2;
 constexpr std::size_t kTileRows = 3;
+constexpr std::size_t kNibbleQueries = 4;
+constexpr std::size_t kNibbleRows = 1;
 
 /// Eight set words, then eight clear ones: a window into it masks any tail.
 alignas(64) constexpr std::int32_t kTailMask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
 
-EVIDEX_TARGET_BEGIN("avx2,fma")
+EVIDEX_TARGET_BEGIN("avx2,fma,f16c")
 
 struct Part {
   static constexpr std::size_t width = 8;
@@ -71,16 +74,86 @@ static std::uint64_t reach(const float* scores, float threshold) noexcept {
   return bits;
 }
 
+/// 32 bytes of a plane, that is 64 nibbles, as two registers of unsigned bytes.
+struct Nibbles {
+  static constexpr std::size_t width = 32;
+  __m256i low;
+  __m256i high;
+
+  static inline Nibbles split(__m256i both) noexcept {
+    const __m256i mask = _mm256_set1_epi8(15);
+    return {_mm256_and_si256(both, mask), _mm256_and_si256(_mm256_srli_epi16(both, 4), mask)};
+  }
+  static inline Nibbles load(const std::uint8_t* p) noexcept {
+    return split(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
+  /// Planes are multiples of 16 bytes, so a tail is 16 bytes and zeros.
+  static inline Nibbles load_tail(const std::uint8_t* p, std::size_t) noexcept {
+    return split(_mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))));
+  }
+};
+
+struct Factors {
+  __m256i low;
+  __m256i high;
+
+  static inline Factors load(const std::int8_t* low, const std::int8_t* high) noexcept {
+    return {_mm256_loadu_si256(reinterpret_cast<const __m256i*>(low)),
+            _mm256_loadu_si256(reinterpret_cast<const __m256i*>(high))};
+  }
+  static inline Factors load_tail(const std::int8_t* low, const std::int8_t* high, std::size_t) noexcept {
+    return {_mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(low))),
+            _mm256_zextsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(high)))};
+  }
+};
+
+/// Eight 32-bit sums. Unsigned times signed bytes: pairs reach 2 * 15 * 127 and four products half of what
+/// 16 bits hold, so the instruction that saturates never does.
+struct NibbleSum {
+  __m256i v;
+
+  static inline NibbleSum zero() noexcept { return {_mm256_setzero_si256()}; }
+  inline void add(const Nibbles& row, const Factors& query) noexcept {
+    const __m256i pairs =
+        _mm256_add_epi16(_mm256_maddubs_epi16(row.low, query.low), _mm256_maddubs_epi16(row.high, query.high));
+    v = _mm256_add_epi32(v, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+  static inline void totals(const NibbleSum (&of)[1], std::int32_t* out) noexcept {
+    __m128i four = _mm_add_epi32(_mm256_castsi256_si128(of[0].v), _mm256_extracti128_si256(of[0].v, 1));
+    four = _mm_add_epi32(four, _mm_shuffle_epi32(four, 0x4E));
+    *out = _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 0xB1)));
+  }
+};
+
+static void narrow(const float* values, std::size_t n, std::uint16_t* halves) noexcept {
+  for (std::size_t i = 0; i + 8 <= n; i += 8) {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i),
+                     _mm256_cvtps_ph(_mm256_loadu_ps(values + i), _MM_FROUND_TO_NEAREST_INT));
+  }
+  for (std::size_t i = n - n % 8; i < n; ++i) halves[i] = _cvtss_sh(values[i], _MM_FROUND_TO_NEAREST_INT);
+}
+
+static void widen(const std::uint16_t* halves, std::size_t n, float* values) noexcept {
+  for (std::size_t i = 0; i + 8 <= n; i += 8) {
+    _mm256_storeu_ps(values + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(halves + i))));
+  }
+  for (std::size_t i = n - n % 8; i < n; ++i) values[i] = _cvtsh_ss(halves[i]);
+}
+
+#include "kernels/bounds.inl.hpp"
+
 #include "kernels/metrics.inl.hpp"
 
 #include "kernels/loops.inl.hpp"
+
+#include "kernels/codes.inl.hpp"
 
 EVIDEX_TARGET_END
 
 }  // namespace
 
 extern const Table kTable;
-constinit const Table kTable{"avx2", metric_kernels(Metrics{}), &reach, "native", "native"};
+constinit const Table kTable{"avx2", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, "native", "native"};
 
 }  // namespace evidex::kernels::avx2
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "kernels/arch/tables.hpp"
 #include "kernels/type_list.hpp"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::size_t kGatherRows = 1;
 constexpr std::size_t kTileQueries = 1;
 constexpr std::size_t kTileRows = 1;
+constexpr std::size_t kNibbleQueries = 1;
+constexpr std::size_t kNibbleRows = 1;
 
 /// a * b + c rounded once. The double product of two floats is exact; two-sum (Knuth) gives the
 /// error of the double sum; rounding that sum to odd keeps what the final rounding to float needs
@@ -69,13 +72,81 @@ std::uint64_t reach(const float* scores, float threshold) noexcept {
   return bits;
 }
 
+struct Nibbles {
+  static constexpr std::size_t width = 16;
+  const std::uint8_t* p;
+
+  static Nibbles load(const std::uint8_t* bytes) noexcept { return {bytes}; }
+  static Nibbles load_tail(const std::uint8_t* bytes, std::size_t) noexcept { return {bytes}; }
+};
+
+struct Factors {
+  const std::int8_t* low;
+  const std::int8_t* high;
+
+  static Factors load(const std::int8_t* low, const std::int8_t* high) noexcept { return {low, high}; }
+  static Factors load_tail(const std::int8_t* low, const std::int8_t* high, std::size_t) noexcept {
+    return {low, high};
+  }
+};
+
+struct NibbleSum {
+  std::int32_t v;
+
+  static NibbleSum zero() noexcept { return {0}; }
+  void add(const Nibbles& row, const Factors& query) noexcept {
+    for (std::size_t i = 0; i < Nibbles::width; ++i) {
+      v += (row.p[i] & 15) * query.low[i] + (row.p[i] >> 4) * query.high[i];
+    }
+  }
+  static void totals(const NibbleSum (&of)[1], std::int32_t* out) noexcept { *out = of[0].v; }
+};
+
+/// To nearest, ties to even. Below the smallest normal half the last place stands still, so adding a number
+/// whose last place is that one rounds there.
+std::uint16_t half_of(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  const auto sign = static_cast<std::uint16_t>((bits >> 16) & 0x8000U);
+  const std::uint32_t size = bits & 0x7FFFFFFFU;
+  if (size > 0x7F800000U) return static_cast<std::uint16_t>(sign | 0x7E00U);
+  if (size >= 0x47800000U) return static_cast<std::uint16_t>(sign | 0x7C00U);  // 65536 and above
+  if (size < 0x38800000U) {                                                    // below 2^-14
+    const float shifted = std::bit_cast<float>(size) + 0.5F;                   // last place 2^-24
+    return static_cast<std::uint16_t>(sign | (std::bit_cast<std::uint32_t>(shifted) - 0x3F000000U));
+  }
+  const std::uint32_t rounded = size + 0x0FFFU + ((size >> 13) & 1U);  // may carry into the exponent, up to infinity
+  return static_cast<std::uint16_t>(sign | ((rounded - 0x38000000U) >> 13));
+}
+
+float float_of(std::uint16_t half) noexcept {
+  const std::uint32_t sign = std::uint32_t{half & 0x8000U} << 16;
+  const std::uint32_t size = half & 0x7FFFU;
+  if (size >= 0x7C00U) return std::bit_cast<float>(sign | 0x7F800000U | ((size & 0x03FFU) << 13));
+  if (size >= 0x0400U) return std::bit_cast<float>(sign | ((size << 13) + 0x38000000U));
+  const float tiny = static_cast<float>(size) * 0x1p-24F;
+  return std::bit_cast<float>(sign | std::bit_cast<std::uint32_t>(tiny));
+}
+
+void narrow(const float* values, std::size_t n, std::uint16_t* halves) noexcept {
+  for (std::size_t i = 0; i < n; ++i) halves[i] = half_of(values[i]);
+}
+
+void widen(const std::uint16_t* halves, std::size_t n, float* values) noexcept {
+  for (std::size_t i = 0; i < n; ++i) values[i] = float_of(halves[i]);
+}
+
+#include "kernels/bounds.inl.hpp"
+
 #include "kernels/metrics.inl.hpp"
 
 #include "kernels/loops.inl.hpp"
 
+#include "kernels/codes.inl.hpp"
+
 }  // namespace
 
 extern const Table kTable;
-constinit const Table kTable{"scalar", metric_kernels(Metrics{}), &reach, "generic", "generic"};
+constinit const Table kTable{"scalar", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, "generic",
+                             "generic"};
 
 }  // namespace evidex::kernels::scalar

@@ -12,6 +12,9 @@ namespace scalar {
 extern const Table kTable;
 }
 #if defined(__x86_64__)
+namespace avx512 {
+extern const Table kTable;
+}
 namespace avx2 {
 extern const Table kTable;
 }
@@ -19,6 +22,7 @@ extern const Table kTable;
 
 inline constexpr std::array kTables{
 #if defined(__x86_64__)
+    &avx512::kTable,
     &avx2::kTable,
 #endif
     &scalar::kTable,

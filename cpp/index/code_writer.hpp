@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// When and how the codes beside the rows come to be.
+#pragma once
+
+#include <cstddef>
+
+#include "base/stop.hpp"
+#include "index/snapshot.hpp"
+
+namespace evidex::index {
+
+/// Codes are not worth their memory for shorter rows (benchmarks/NOTES.md).
+inline constexpr std::size_t kLeastCodedDim = 32;
+/// From this many rows on they are kept: fewer are scored directly as fast.
+inline constexpr std::size_t kLeastRowsForReference = 2048;
+
+/// Room for the codes of all rows of `next`.
+void ensure_code_chunks(Snapshot& next);
+
+/// Freezes the reference, the mean of the first rows, and codes all rows of `next`, which no reader knows yet.
+void start_codes(Snapshot& next, Stop& stop);
+
+}  // namespace evidex::index
