@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "codecs/int8.hpp"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "codecs/rounding.hpp"
 
@@ -19,21 +21,28 @@ float residual_norm(double square, float norm) {
 
 }  // namespace
 
-RowFacts Int8Encoder::encode(const float* row, std::uint8_t* high, std::uint8_t* low) {
+kernels::RowFacts pack(float scale, float norm, float residual) noexcept {
+  constexpr std::uint32_t kDropped = 0xFFFF;  // a carry out of the mantissa is the next power of two
+  const std::uint32_t above = ((std::bit_cast<std::uint32_t>(norm) + kDropped) & ~kDropped) |
+                              ((std::bit_cast<std::uint32_t>(residual) + kDropped) >> 16);
+  return std::uint64_t{above} << 32 | std::bit_cast<std::uint32_t>(scale);
+}
+
+CodeFacts Int8Encoder::encode(const float* row, std::uint8_t* high, std::uint8_t* low) {
   const float scale = kernels_.quantise(row, reference_, dim_, plane_bytes(dim_), codes_.data(), high, low);
   return measure(row, scale);
 }
 
-RowFacts Int8Encoder::encode_and_replace(float* row, std::uint8_t* high, std::uint8_t* low) {
+CodeFacts Int8Encoder::encode_and_replace(float* row, std::uint8_t* high, std::uint8_t* low) {
   const float scale = kernels_.quantise(row, reference_, dim_, plane_bytes(dim_), codes_.data(), high, low);
   kernels_.decode(high, low, plane_bytes(dim_), scale, dim_, row);
   return measure(row, scale);
 }
 
-RowFacts Int8Encoder::measure(const float* row, float scale) const {
+CodeFacts Int8Encoder::measure(const float* row, float scale) const {
   const kernels::CodeSums sums = kernels_.measure(row, reference_, codes_.data(), scale, dim_);
   const auto unit = static_cast<double>(scale);
-  RowFacts facts{};
+  CodeFacts facts{};
   facts.scale = scale;
   facts.high_norm = round_up(8.0 * unit * std::sqrt(static_cast<double>(sums.high_square)) * kMore);
   facts.norm = round_up(unit * std::sqrt(static_cast<double>(sums.square)) * kMore);

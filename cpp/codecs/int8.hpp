@@ -17,14 +17,18 @@ inline constexpr std::size_t kMostCodedDim = 131072;
 /// Bytes of one of the two planes.
 constexpr std::size_t plane_bytes(std::size_t dim) { return (dim / 2 + dim % 2 + 15) / 16 * 16; }
 
-/// Norms of the decoded row and of what decoding loses, rounded up: for the high plane alone and for both.
-struct RowFacts {
+/// The scale, and norms of the decoded row and of what decoding loses, rounded up: for the high plane alone and
+/// for both.
+struct CodeFacts {
   float scale;
   float high_norm;
   float high_residual;
   float norm;
   float residual;
 };
+
+/// Norm and residual once more rounded up, to 16 bits.
+kernels::RowFacts pack(float scale, float norm, float residual) noexcept;
 
 class Int8Encoder {
  public:
@@ -33,14 +37,14 @@ class Int8Encoder {
       : kernels_(kernels.codes), dim_(dim), reference_(reference), codes_(2 * plane_bytes(dim)) {}
 
   /// Writes the planes; the facts measure the code against the row as given.
-  RowFacts encode(const float* row, std::uint8_t* high, std::uint8_t* low);
+  CodeFacts encode(const float* row, std::uint8_t* high, std::uint8_t* low);
 
   /// Writes the planes, then replaces the row by what they decode to: the row that is kept where no other
   /// form of it is. The facts measure the code against that.
-  RowFacts encode_and_replace(float* row, std::uint8_t* high, std::uint8_t* low);
+  CodeFacts encode_and_replace(float* row, std::uint8_t* high, std::uint8_t* low);
 
  private:
-  RowFacts measure(const float* row, float scale) const;
+  CodeFacts measure(const float* row, float scale) const;
 
   const kernels::CodeKernels kernels_;
   std::size_t dim_;

@@ -27,29 +27,18 @@ struct Chunk {
 /// int8 codes of a chunk's rows: beside the vectors, or instead of them.
 struct CodeChunk {
   CodeChunk(std::size_t rows, std::size_t plane_bytes)
-      : high(rows * plane_bytes),
-        low(rows * plane_bytes),
-        scales(rows),
-        high_norms(rows),
-        high_residuals(rows),
-        norms(rows),
-        residuals(rows) {}
+      : high(rows * plane_bytes), low(rows * plane_bytes), high_facts(rows), facts(rows) {}
 
-  void set(std::size_t row, const codecs::RowFacts& facts) noexcept {
-    scales[row] = facts.scale;
-    high_norms[row] = facts.high_norm;
-    high_residuals[row] = facts.high_residual;
-    norms[row] = facts.norm;
-    residuals[row] = facts.residual;
+  void set(std::size_t row, const codecs::CodeFacts& of) noexcept {
+    high_facts[row] = codecs::pack(of.scale, of.high_norm, of.high_residual);
+    facts[row] = codecs::pack(of.scale, of.norm, of.residual);
   }
+  float scale(std::size_t row) const noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(facts[row])); }
 
-  AlignedBuffer<std::uint8_t> high;     // [rows, plane_bytes]
-  AlignedBuffer<std::uint8_t> low;      // [rows, plane_bytes]
-  AlignedBuffer<float> scales;          // [rows], as all below
-  AlignedBuffer<float> high_norms;      // of the row that the high plane alone decodes to
-  AlignedBuffer<float> high_residuals;  // of what that loses
-  AlignedBuffer<float> norms;           // the same for both planes
-  AlignedBuffer<float> residuals;
+  AlignedBuffer<std::uint8_t> high;             // [rows, plane_bytes]
+  AlignedBuffer<std::uint8_t> low;              // [rows, plane_bytes]
+  AlignedBuffer<kernels::RowFacts> high_facts;  // [rows], of what the high plane alone decodes to
+  AlignedBuffer<kernels::RowFacts> facts;       // [rows], of both planes
 };
 
 using ChunkList = std::vector<std::shared_ptr<Chunk>>;

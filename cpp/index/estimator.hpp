@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pass 1 of the pre-scan: estimates and upper bounds from the high planes, for one worker's share of the rows.
+// Pass 1 of the pre-scan: estimates and upper bounds from codes, for one worker's share of the rows.
 #pragma once
 
 #include <array>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "base/bits.hpp"
 #include "codecs/error_bound.hpp"
 #include "index/tile.hpp"
 
@@ -29,14 +30,17 @@ struct Bounds {
   float* uppers;  ///< [queries, words, 64], written where rows are permitted
 };
 
+/// How much of the codes pass 1 reads.
+enum class Level : std::uint8_t { high, both };
+
 class Estimator {
  public:
   /// `seeds` take the best rows by estimate, a hit's id being the row's number.
-  Estimator(const Tile& tile, Bounds& bounds, std::span<search::TopK> seeds);
+  Estimator(const Tile& tile, Bounds& bounds, Level level, std::span<search::TopK> seeds);
 
   /// Permitted rows of one mask word; finish() once at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (std::popcount(bits) >= RangeScan::kDense) {
+    if (count_bits(bits) >= kDense) {
       block(index, bits);
     } else {
       collect(index, bits);
@@ -46,27 +50,42 @@ class Estimator {
 
  private:
   static constexpr std::size_t kRows = RangeScan::kRows;
+  // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching their codes one by one is quicker.
+  static constexpr std::size_t kDense = 16;
 
+  void score_planes(const std::uint8_t* planes, std::size_t n, std::int32_t* sums);
   void block(std::size_t word, std::uint64_t bits);
   void collect(std::size_t word, std::uint64_t bits);
   void flush();
-  void select(std::size_t q, std::uint64_t bits, const std::int64_t* rows, const std::int64_t* groups);
+  const kernels::RowFacts* facts(const CodeChunk& chunk) const {
+    return level_ == Level::high ? chunk.high_facts.data() : chunk.facts.data();
+  }
+  void combine(std::size_t n);
+  void bound(std::size_t q, std::size_t n, float* uppers) {
+    const codecs::QueryBounds& query = bounds_.queries[q];
+    bound_(level_ == Level::high ? query.high : query.full, sums_.data() + q * kRows, scales_.data(), norms_.data(),
+           residuals_.data(), n, estimates_.data(), uppers);
+  }
+  void select(std::size_t q, std::uint64_t bits, const std::int64_t* rows);
 
   const Tile& tile_;
   Bounds& bounds_;
+  Level level_;
   kernels::Bound bound_;
   std::span<search::TopK> seeds_;
   std::size_t waiting_ = 0;
-  std::vector<std::int32_t> sums_;  // [queries, kRows]
+  std::vector<std::int32_t> sums_;      // [queries, kRows]
+  std::vector<std::int32_t> low_sums_;  // the same, where both planes are read
   std::array<const std::uint8_t*, kRows> planes_;
+  std::array<const std::uint8_t*, kRows> low_planes_;
   std::array<float, kRows> estimates_;
-  // Of rows that wait to be scored together:
-  std::array<float, kRows> uppers_;
   std::array<float, kRows> scales_;
   std::array<float, kRows> norms_;
   std::array<float, kRows> residuals_;
+  // Of rows that wait to be scored together:
+  std::array<float, kRows> uppers_;
+  std::array<kernels::RowFacts, kRows> facts_;
   std::array<std::int64_t, kRows> rows_;
-  std::array<std::int64_t, kRows> groups_;
 };
 
 }  // namespace evidex::index

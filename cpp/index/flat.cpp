@@ -33,11 +33,10 @@ constexpr double kLeastWorkPerWorker = 1 << 20;
 // What a row of codes costs beside a row of float32.
 constexpr double kPrescanWork = 0.125;
 
-std::size_t most_queries(const Snapshot& snapshot, const MaskPlan& planned) {
-  const std::size_t by_selections = kMostSelectionBytes / ((2 * planned.returned + 1) * sizeof(Hit));
+std::size_t most_queries(const Snapshot& snapshot, std::size_t returned) {
+  const std::size_t by_selections = kMostSelectionBytes / ((2 * returned + 1) * sizeof(Hit));
   const std::size_t by_queries = kMostQueryBytes / (snapshot.dim * sizeof(float));
-  const std::size_t most = std::clamp<std::size_t>(std::min(by_selections, by_queries), 1, kMostQueriesPerTile);
-  return planned.prescan ? std::min(most, prescan_queries(snapshot)) : most;
+  return std::clamp<std::size_t>(std::min(by_selections, by_queries), 1, kMostQueriesPerTile);
 }
 
 /// Queries [first, first + count) in the order of their masks.
@@ -86,32 +85,46 @@ struct Call {
     for (std::size_t i = 0; i < query.count; ++i) {
       const std::size_t mask = mask_of(order[i]);
       const bool grows = !found.empty() && found.back().mask == mask &&
-                         found.back().count < std::min(even, most_queries(snapshot, planned.masks[mask]));
+                         found.back().count < std::min(even, most_queries(snapshot, planned.masks[mask].returned));
       if (!grows) found.push_back({mask, i, 0});
       ++found.back().count;
     }
     return found;
   }
 
-  void run(const Slice& slice, unsigned workers, AlignedBuffer<float>& room) {
+  Tile tile(const Slice& slice) const {
     const MaskPlan& mask = planned.masks[slice.mask];
-    const Tile tile{snapshot,
-                    table,
-                    *query.masks[slice.mask],
-                    prepared.data() + slice.first * snapshot.dim,
-                    slice.count,
-                    mask.permitted,
-                    mask.returned,
-                    query.min_score,
-                    query.grouped,
-                    stop};
-    std::optional<std::vector<TopK>> tops;
-    if (mask.prescan) {
-      tops = prescan(tile, workers, room);
-      if (!tops) abandoned += slice.count;
+    return {snapshot,
+            table,
+            *query.masks[slice.mask],
+            prepared.data() + slice.first * snapshot.dim,
+            slice.count,
+            mask.permitted,
+            mask.returned,
+            query.min_score,
+            query.grouped,
+            stop};
+  }
+
+  void report(std::size_t first, std::vector<TopK> tops) const {
+    for (std::size_t q = 0; q < tops.size(); ++q) sink(order[first + q], tops[q].sorted());
+  }
+
+  /// Codes first, a few queries at a time. Once they tell too little, they will for the rest of the slice too.
+  void run(const Slice& slice, unsigned workers, AlignedBuffer<float>& room) {
+    Slice rest = slice;
+    while (rest.count > 0 && planned.masks[slice.mask].prescan) {
+      const Slice few{slice.mask, rest.first, std::min(rest.count, prescan_queries(snapshot))};
+      std::optional<std::vector<TopK>> tops = prescan(tile(few), workers, room);
+      if (!tops) {
+        abandoned += rest.count;
+        break;
+      }
+      report(few.first, std::move(*tops));
+      rest.first += few.count;
+      rest.count -= few.count;
     }
-    if (!tops) tops = scan_rows(tile, workers);
-    for (std::size_t q = 0; q < slice.count; ++q) sink(order[slice.first + q], (*tops)[q].sorted());
+    if (rest.count > 0) report(rest.first, scan_rows(tile(rest), workers));
   }
 };
 

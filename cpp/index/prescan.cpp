@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "base/bits.hpp"
 #include "index/estimator.hpp"
 #include "index/refiner.hpp"
 
@@ -23,11 +24,20 @@ constexpr std::size_t kLeastPerHit = 16;
 // More queries per tile no longer save loads; their bounds would only leave the cache.
 constexpr std::size_t kMostQueries = 16;
 constexpr std::size_t kMostBoundBytes = std::size_t{32} << 20;
-// A look at the first permitted rows tells whether the codes prune: this share of them, but at least so many.
+// A look at the first permitted rows tells whether the codes prune: this share of them, and none at all where that
+// would be fewer than the least.
 constexpr std::size_t kSampleShare = 16;
-constexpr std::size_t kLeastSample = 2048;
-// With more of the rows left over than this, codes save nothing.
-constexpr double kMostLeftOver = 0.5;
+constexpr std::size_t kLeastSample = 1024;
+// What it costs, as a share of scoring all rows, to read both planes of all codes at once, to do so where the high
+// planes leave over all rows, and to score all that both planes leave over; and what that may cost together. Queries
+// of a tile share the rows of a plain scan, but not what each has left over.
+constexpr double kBothAtOnce = 0.15;
+constexpr double kBothLater = 0.35;
+constexpr double kScoring = 1.1;
+constexpr double kMostCost = 0.8;
+constexpr std::size_t kMostSharing = 8;
+// So many of a query's rows are enough to tell how the second level does.
+constexpr std::size_t kEnoughRows = 512;
 
 /// The least score among the k best rows by estimate, or groups where the tile is grouped: at least k reach it.
 /// None where there are fewer than k.
@@ -50,55 +60,85 @@ float usable_threshold(const Tile& tile, float threshold) {
   return threshold > tile.snapshot.metric.least_score ? threshold : kNone;
 }
 
-struct Counter {
-  const Tile& tile;
-  Bounds& bounds;
-  std::size_t query;
-  float threshold;
-  std::size_t seen = 0;
-  std::size_t left_over = 0;
-
-  void word(std::size_t index, std::uint64_t bits) {
-    seen += static_cast<std::size_t>(std::popcount(bits));
-    const std::uint64_t stays = tile.table.reach(bounds.upper(query, index), threshold) & bits;
-    left_over += static_cast<std::size_t>(std::popcount(stays));
-  }
+struct Count {
+  std::size_t rows = 0;
+  void word(std::size_t, std::uint64_t bits) { rows += count_bits(bits); }
 };
 
-std::size_t wanted_sample(const Tile& tile) { return std::max(tile.permitted / kSampleShare, kLeastSample); }
+/// Shares of the rows that each level leaves over.
+struct Shares {
+  double first = 0;
+  double second = 0;
+};
 
-/// The first mask words that hold the sample; one past the last.
+/// The same for the sample, one query.
+class Counter {
+ public:
+  Counter(const Tile& tile, Bounds& bounds, std::size_t query, float threshold)
+      : first_(tile, bounds, query, threshold, *this), refiner_(tile, bounds, query, threshold, second_) {}
+
+  void sample(const Tile& tile, std::size_t end) {
+    tile.for_each_word(0, end, seen_);
+    tile.for_each_word(0, end, first_);
+    refiner_.finish();
+  }
+  /// What the first level left over.
+  void word(std::size_t index, std::uint64_t bits) {
+    left_over_ += count_bits(bits);
+    if (tried_ >= kEnoughRows) return;
+    tried_ += count_bits(bits);
+    refiner_.word(index, bits);
+  }
+  Shares shares() const {
+    if (tried_ == 0) return {};
+    const double first = static_cast<double>(left_over_) / static_cast<double>(seen_.rows);
+    return {first, first * static_cast<double>(second_.rows) / static_cast<double>(tried_)};
+  }
+
+ private:
+  Count seen_;
+  std::size_t left_over_ = 0;
+  std::size_t tried_ = 0;
+  Count second_;
+  LeftOver<Counter> first_;
+  Refiner<Count> refiner_;
+};
+
+/// The first mask words hold the sample: one past the last of them.
 std::size_t sample_end(const Tile& tile) {
-  const std::size_t wanted = wanted_sample(tile);
+  const std::size_t wanted = tile.permitted / kSampleShare;
+  if (wanted < kLeastSample) return 0;
   constexpr std::size_t kStep = 16;
   std::size_t end = 0;
   for (std::size_t seen = 0; seen < wanted && end < tile.snapshot.words();) {
     const std::size_t begin = end;
     end = std::min(begin + kStep, tile.snapshot.words());
-    tile.snapshot.for_each_permitted(tile.allow, begin, end, [&](std::size_t, std::uint64_t bits) {
-      seen += static_cast<std::size_t>(std::popcount(bits));
-    });
+    tile.snapshot.for_each_permitted(tile.allow, begin, end,
+                                     [&](std::size_t, std::uint64_t bits) { seen += count_bits(bits); });
   }
   return end;
 }
 
-/// Judged by the sample's own best rows: as many as its share of the k.
-bool tells_too_little(const Tile& tile, Bounds& bounds, std::size_t end, const std::vector<TopK>& seeds) {
-  std::size_t seen = 0;
-  std::size_t left_over = 0;
+/// Judged by the sample's own best rows, as many as its share of the k: the level to read, or none of them.
+std::optional<Level> worthwhile(const Tile& tile, Bounds& bounds, std::size_t end, const std::vector<TopK>& seeds) {
+  if (end == 0) return Level::high;
+  Shares mean;
   for (std::size_t q = 0; q < tile.count; ++q) {
     float threshold = tile.min_score;
     if (threshold == kNone) {
-      TopK few(std::max<std::size_t>(1, tile.keep / (tile.permitted / wanted_sample(tile))), kNone, tile.grouped);
+      TopK few(std::max<std::size_t>(1, tile.keep / kSampleShare), kNone, tile.grouped);
       few.merge(seeds[q]);
       threshold = kth_score(tile, q, few);
     }
-    Counter counter{tile, bounds, q, usable_threshold(tile, threshold)};
-    tile.for_each_word(0, end, counter);
-    seen += counter.seen;
-    left_over += counter.left_over;
+    Counter counter(tile, bounds, q, usable_threshold(tile, threshold));
+    counter.sample(tile, end);
+    mean.first += counter.shares().first / static_cast<double>(tile.count);
+    mean.second += counter.shares().second / static_cast<double>(tile.count);
   }
-  return static_cast<double>(left_over) > kMostLeftOver * static_cast<double>(seen);
+  const double later = kBothLater * mean.first;
+  const double cost = std::min(later, kBothAtOnce) + kScoring * mean.second;
+  if (cost * static_cast<double>(std::min(tile.count, kMostSharing)) > kMostCost) return std::nullopt;
+  return later < kBothAtOnce ? Level::high : Level::both;
 }
 
 }  // namespace
@@ -120,14 +160,21 @@ std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, Ali
   const auto fresh_seeds = [&] {
     return std::vector<TopK>(tile.count, TopK(seeded ? tile.keep : 0, kNone, tile.grouped));
   };
+  Level level = Level::high;
   const auto estimate = [&](Ranges& ranges, std::span<TopK> seeds) {
-    Estimator estimator(tile, bounds, seeds);
+    Estimator estimator(tile, bounds, level, seeds);
     ranges.drain([&](std::size_t begin, std::size_t end) { tile.for_each_word(begin, end, estimator); });
     estimator.finish();
   };
-  const std::size_t sample = sample_end(tile);
+  std::size_t sample = sample_end(tile);
   std::vector<TopK> seeds = select_from(0, sample, 1, fresh_seeds, estimate);
-  if (tells_too_little(tile, bounds, sample, seeds)) return std::nullopt;
+  const std::optional<Level> chosen = worthwhile(tile, bounds, sample, seeds);
+  if (!chosen) return std::nullopt;
+  level = *chosen;
+  if (level == Level::both) {  // bounds of one level throughout: the sample is estimated again
+    sample = 0;
+    seeds = fresh_seeds();
+  }
   const std::vector<TopK> others = select_from(sample, words, workers, fresh_seeds, estimate);
 
   std::vector<float> thresholds(tile.count, tile.min_score);
@@ -147,9 +194,15 @@ std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, Ali
   return select_from(0, words, workers, fresh, [&](Ranges& ranges, std::span<TopK> tops) {
     ranges.drain([&](std::size_t begin, std::size_t end) {
       for (std::size_t q = 0; q < tile.count; ++q) {
-        Refiner refiner(tile, bounds, q, thresholds[q], tops[q]);
-        tile.for_each_word(begin, end, refiner);
-        refiner.finish();
+        RangeScan scan(tile.snapshot, tile.table, tile.query(q).data(), {&tops[q], 1});
+        if (level == Level::both) {
+          tile.for_each_word(begin, end, LeftOver(tile, bounds, q, thresholds[q], scan));
+        } else {
+          Refiner refiner(tile, bounds, q, thresholds[q], scan);
+          tile.for_each_word(begin, end, LeftOver(tile, bounds, q, thresholds[q], refiner));
+          refiner.finish();
+        }
+        scan.finish();
       }
     });
   });

@@ -12,6 +12,7 @@
 #include <span>
 
 #include "base/aligned_buffer.hpp"
+#include "base/bits.hpp"
 #include "index/snapshot.hpp"
 #include "kernels/table.hpp"
 #include "search/top_k.hpp"
@@ -34,7 +35,7 @@ class RangeScan {
 
   /// Permitted rows of one mask word. Call in any order; finish() once at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (tops_.size() == 1 && decoded_.size() == 0 && std::popcount(bits) >= kDense) {
+    if (tops_.size() == 1 && decoded_.size() == 0 && count_bits(bits) >= kDense) {
       block(index * kRows, bits);
     } else {
       collect(index * kRows, bits);
@@ -46,7 +47,7 @@ class RangeScan {
   static constexpr std::size_t kRows = 64;
   // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching them one by one is quicker
   // than streaming the block.
-  static constexpr int kDense = 32;
+  static constexpr std::size_t kDense = 32;
 
  private:
   void block(std::size_t row, std::uint64_t bits) {

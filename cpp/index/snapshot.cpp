@@ -2,6 +2,7 @@
 #include "index/snapshot.hpp"
 
 #include "access/grant.hpp"
+#include "base/bits.hpp"
 
 namespace evidex::index {
 
@@ -19,7 +20,7 @@ const float* Snapshot::vector(const kernels::Table& kernels, std::size_t c, std:
     case codecs::Codec::int8: {
       const CodeChunk& chunk = *(*codes)[c];
       const std::size_t bytes = codecs::plane_bytes(dim);
-      kernels.codes.decode(chunk.high.data() + at * bytes, chunk.low.data() + at * bytes, bytes, chunk.scales[at], dim,
+      kernels.codes.decode(chunk.high.data() + at * bytes, chunk.low.data() + at * bytes, bytes, chunk.scale(at), dim,
                            scratch);
       break;
     }
@@ -46,8 +47,7 @@ Bitmask Snapshot::grant(std::span<const std::uint8_t> allowed) const {
 std::size_t Snapshot::count_permitted(const Bitmask& mask) const {
   if (dead_rows == 0 && mask.rows() <= rows) return mask.count();
   std::size_t count = 0;
-  for_each_permitted(mask, 0, words(),
-                     [&](std::size_t, Word word) { count += static_cast<std::size_t>(std::popcount(word)); });
+  for_each_permitted(mask, 0, words(), [&](std::size_t, Word word) { count += count_bits(word); });
   return count;
 }
 

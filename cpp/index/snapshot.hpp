@@ -50,6 +50,11 @@ struct Snapshot {
     return (*chunks)[c]->ids[row - ChunkOf::begin(c)];
   }
 
+  std::int64_t group(std::size_t row) const noexcept {
+    const std::size_t c = ChunkOf::of(row);
+    return (*chunks)[c]->groups[row - ChunkOf::begin(c)];
+  }
+
   /// Rows not removed.
   search::Bitmask live() const;
 

@@ -157,4 +157,14 @@ static void decode(const std::uint8_t* __restrict high, const std::uint8_t* __re
   }
 }
 
-constexpr CodeKernels kCodes{&nibble_scan, &nibble_tile, &quantise, &measure, &decode};
+static void unpack(const RowFacts* __restrict facts, std::size_t n, float* __restrict scales, float* __restrict norms,
+                   float* __restrict residuals) noexcept {
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto above = static_cast<std::uint32_t>(facts[i] >> 32);
+    scales[i] = __builtin_bit_cast(float, static_cast<std::uint32_t>(facts[i]));
+    norms[i] = __builtin_bit_cast(float, above & 0xFFFF0000U);
+    residuals[i] = __builtin_bit_cast(float, above << 16);
+  }
+}
+
+constexpr CodeKernels kCodes{&nibble_scan, &nibble_tile, &unpack, &quantise, &measure, &decode};

@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 
 #include "kernels/arch/tables.hpp"
+#include "kernels/self_test_values.hpp"
 
 namespace evidex::kernels {
 namespace {
@@ -15,22 +15,6 @@ namespace {
 constexpr std::size_t kQueries = 5;  // nor of queries
 constexpr std::size_t kRows = 7;     // not a multiple of any number of rows kept together
 constexpr std::size_t kMaxDim = 67;
-
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014): values of both signs over many magnitudes.
-struct Values {
-  std::uint64_t state = 1;
-
-  float next() {
-    state += 0x9E3779B97F4A7C15ULL;
-    std::uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    z ^= z >> 31;
-    float magnitude = static_cast<float>(z >> 40) * 0x1p-24F;
-    if ((z & 7) == 0) magnitude *= 0x1p-70F;  // products of two of these are subnormal
-    return (z & 8) != 0 ? -magnitude : magnitude;
-  }
-};
 
 bool same_bits(const float* a, const float* b, std::size_t n) { return std::memcmp(a, b, n * sizeof(float)) == 0; }
 
@@ -79,7 +63,7 @@ bool agrees_with_scalar(const Table& table) {
   for (const float threshold : {-std::numeric_limits<float>::infinity(), 0.0F, scores[17], 1.0F}) {
     if (table.reach(scores.data(), threshold) != scalar::kTable.reach(scores.data(), threshold)) return false;
   }
-  return true;
+  return codes_agree_with_scalar(table);
 }
 
 }  // namespace evidex::kernels

@@ -9,4 +9,7 @@ namespace evidex::kernels {
 /// signs, subnormals and thresholds. Takes well under a millisecond.
 bool agrees_with_scalar(const Table& table);
 
+/// Its part on what concerns codes, the bounds of scores and halves; finite values only, as at entry.
+bool codes_agree_with_scalar(const Table& table);
+
 }  // namespace evidex::kernels

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "search/bitmask.hpp"
+#include "base/bits.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -21,7 +22,7 @@ void Bitmask::summarise() {
   blocks_ = summary(words_);
   regions_ = summary(blocks_);
   count_ = 0;
-  for (const Word word : words_) count_ += static_cast<std::size_t>(std::popcount(word));
+  for (const Word word : words_) count_ += count_bits(word);
 }
 
 Bitmask Bitmask::ones(std::size_t rows) {
