@@ -22,10 +22,10 @@ float residual_norm(double square, float norm) {
 }  // namespace
 
 kernels::RowFacts pack(float scale, float norm, float residual) noexcept {
-  constexpr std::uint32_t kDropped = 0xFFFF;  // a carry out of the mantissa is the next power of two
-  const std::uint32_t above = ((std::bit_cast<std::uint32_t>(norm) + kDropped) & ~kDropped) |
-                              ((std::bit_cast<std::uint32_t>(residual) + kDropped) >> 16);
-  return std::uint64_t{above} << 32 | std::bit_cast<std::uint32_t>(scale);
+  // A carry out of the residual's significant bits gives the next power of two, which is as it should be.
+  const std::uint32_t above =
+      (std::bit_cast<std::uint32_t>(scale) & 0xFFFF0000U) | ((std::bit_cast<std::uint32_t>(residual) + 0xFFFFU) >> 16);
+  return std::uint64_t{above} << 32 | std::bit_cast<std::uint32_t>(norm);
 }
 
 CodeFacts Int8Encoder::encode(const float* row, std::uint8_t* high, std::uint8_t* low) {

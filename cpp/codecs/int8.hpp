@@ -27,7 +27,7 @@ struct CodeFacts {
   float residual;
 };
 
-/// Norm and residual once more rounded up, to 16 bits.
+/// The residual's norm rounded up once more, to 8 significant bits; the scale has no more than those.
 kernels::RowFacts pack(float scale, float norm, float residual) noexcept;
 
 class Int8Encoder {

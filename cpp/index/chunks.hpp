@@ -33,7 +33,9 @@ struct CodeChunk {
     high_facts[row] = codecs::pack(of.scale, of.high_norm, of.high_residual);
     facts[row] = codecs::pack(of.scale, of.norm, of.residual);
   }
-  float scale(std::size_t row) const noexcept { return std::bit_cast<float>(static_cast<std::uint32_t>(facts[row])); }
+  float scale(std::size_t row) const noexcept {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(facts[row] >> 32) & 0xFFFF0000U);
+  }
 
   AlignedBuffer<std::uint8_t> high;             // [rows, plane_bytes]
   AlignedBuffer<std::uint8_t> low;              // [rows, plane_bytes]

@@ -16,7 +16,6 @@ struct ProductBound {
 struct DistanceBound {
   // A few roundings of float32 (2^-24 each), with room.
   static constexpr float kLess = 1.0F - 0x1p-20F;
-  static constexpr float kMore = 1.0F + 0x1p-20F;
   static constexpr float kSquare = 1.0F - 0x1p-17F;
 
   /// max(value, 0) as arithmetic: a comparison becomes a branch around the root, and the loop stays scalar.
@@ -28,7 +27,7 @@ struct DistanceBound {
   static inline float upper(const BoundTerms& t, float product, float norm, float residual) {
     const float square = t.base + norm * (norm * kSquare - t.per_norm) - product;
     const float decoded = __builtin_sqrtf(positive(square));
-    const float least = positive(decoded * kLess - residual * kMore);
+    const float least = positive(decoded * kLess - residual);
     return t.slack - least * least * t.shrink;
   }
 };

@@ -40,7 +40,13 @@ static inline void nibble_sums(const std::int8_t* queries, const std::uint8_t* c
 
 static void nibble_scan(const std::int8_t* query, const std::uint8_t* rows, std::size_t n, std::size_t bytes,
                         std::int32_t* sums) noexcept {
-  for (std::size_t i = 0; i < n; ++i) {
+  std::size_t i = 0;
+  for (; i + kNibbleScanRows <= n; i += kNibbleScanRows) {
+    const std::uint8_t* some[kNibbleScanRows];
+    for (std::size_t r = 0; r < kNibbleScanRows; ++r) some[r] = rows + (i + r) * bytes;
+    nibble_sums<1, kNibbleScanRows>(query, some, bytes, sums + i, 0);
+  }
+  for (; i < n; ++i) {
     const std::uint8_t* row = rows + i * bytes;
     nibble_sums<1, 1>(query, &row, bytes, sums + i, 0);
   }
@@ -67,13 +73,13 @@ static void nibble_tile(const std::int8_t* queries, std::size_t nq, const std::u
 }
 
 /// Codes of row - reference: codes[i] nearest to the component divided by the scale returned, which is the
-/// largest magnitude / 127. Components without a usable scale are all coded 0 under scale 0. codes holds
-/// 2 * bytes, zero beyond dim.
+/// largest magnitude / 127, rounded up to 8 significant bits. Components without a usable scale are all coded 0 under
+/// scale 0. codes holds 2 * bytes, zero beyond dim.
 static float quantise(const float* __restrict row, const float* __restrict reference, std::size_t dim,
                       std::size_t bytes, std::int8_t* __restrict codes, std::uint8_t* __restrict high,
                       std::uint8_t* __restrict low) noexcept {
   constexpr std::size_t kMaxima = 16;
-  constexpr float kLeast = 0x1p-100F;    // below, 127 / largest could overflow
+  constexpr float kLeast = 0x1p-100F;    // below, 1 / scale could overflow
   constexpr float kToWhole = 0x1.8p23F;  // adding and subtracting it rounds to the nearest whole number
   float maxima[kMaxima] = {};
   std::size_t i = 0;
@@ -89,8 +95,10 @@ static float quantise(const float* __restrict row, const float* __restrict refer
     largest = size > largest ? size : largest;
   }
   for (const float size : maxima) largest = size > largest ? size : largest;
-  const bool usable = largest >= kLeast;
-  const float inverse = usable ? 127.0F / largest : 0.0F;
+  // Rounded up to 16 bits, which is all of it that is kept.
+  const std::uint32_t bits = __builtin_bit_cast(std::uint32_t, largest / 127.0F) + 0xFFFFU;
+  const float scale = largest >= kLeast ? __builtin_bit_cast(float, bits & 0xFFFF0000U) : 0.0F;
+  const float inverse = largest >= kLeast ? 1.0F / scale : 0.0F;
   for (i = 0; i < dim; ++i) {
     const float whole = ((row[i] - reference[i]) * inverse + kToWhole) - kToWhole;
     codes[i] = static_cast<std::int8_t>(static_cast<std::int32_t>(whole));
@@ -102,7 +110,7 @@ static float quantise(const float* __restrict row, const float* __restrict refer
     high[b] = static_cast<std::uint8_t>((first >> 4) | (second & 0xF0U));
     low[b] = static_cast<std::uint8_t>((first & 0x0FU) | ((second & 0x0FU) << 4));
   }
-  return usable ? largest / 127.0F : 0.0F;
+  return scale;
 }
 
 /// What a row lost in coding, against row - reference: squared norms of the whole-number codes and of the
@@ -161,8 +169,8 @@ static void unpack(const RowFacts* __restrict facts, std::size_t n, float* __res
                    float* __restrict residuals) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
     const auto above = static_cast<std::uint32_t>(facts[i] >> 32);
-    scales[i] = __builtin_bit_cast(float, static_cast<std::uint32_t>(facts[i]));
-    norms[i] = __builtin_bit_cast(float, above & 0xFFFF0000U);
+    scales[i] = __builtin_bit_cast(float, above & 0xFFFF0000U);
+    norms[i] = __builtin_bit_cast(float, static_cast<std::uint32_t>(facts[i]));
     residuals[i] = __builtin_bit_cast(float, above << 16);
   }
 }

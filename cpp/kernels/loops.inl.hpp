@@ -56,8 +56,11 @@ static inline void score(const float* queries, const float* const* rows, std::si
 template <class Op>
 static void scan(const float* query, const float* rows, std::size_t stride, std::size_t n, std::size_t dim,
                  float* scores) noexcept {
+  // Loads of a tail are masked, and rows that only those touch are not fetched ahead (benchmarks/NOTES.md).
+  constexpr std::size_t kAhead = 256;
   for (std::size_t i = 0; i < n; ++i) {
     const float* row = rows + i * stride;
+    if (dim < kLanes) __builtin_prefetch(row + kAhead);
     score<Op, 1, 1>(query, &row, dim, scores + i, 0);
   }
 }

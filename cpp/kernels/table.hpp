@@ -68,8 +68,8 @@ using Measure = CodeSums (*)(const float* row, const float* reference, const std
 using Decode = void (*)(const std::uint8_t* high, const std::uint8_t* low, std::size_t bytes, float scale,
                         std::size_t dim, float* out) noexcept;
 
-/// What a bound needs to know of a row, in one word: the scale in the low half, above it the residual's and the
-/// norm's upper 16 bits. One cache line then holds it for eight rows.
+/// What a bound needs to know of a row, in one word: the norm in the low half, above it the upper 16 bits of the
+/// residual's norm, then those of the scale, which has no others. One cache line then holds it for eight rows.
 using RowFacts = std::uint64_t;
 using Unpack = void (*)(const RowFacts* facts, std::size_t n, float* scales, float* norms, float* residuals) noexcept;
 

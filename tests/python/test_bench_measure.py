@@ -14,6 +14,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 import pytest
 
+import reference
 from evidex import InvalidInput
 from evidex.bench import measure, records, report, truth
 
@@ -99,21 +100,53 @@ def checked(answers: list[list[int]], allow: Any = None, k: int = 2) -> records.
 
 
 def test_answers_are_compared() -> None:
-    assert checked([[0, 1]]) == records.Answers(1, 1.0, True, 1.0, 0)
-    assert checked([[0, 2]]) == records.Answers(1, 1.0, False, 0.0, 0)  # a tie at the k-th score
+    assert checked([[0, 1]]) == records.Answers(1, 1.0, True, 1.0, 0, 0)
+    assert checked([[0, 2]]) == records.Answers(1, 1.0, False, 0.0, 0, 0)  # a tie at the k-th score
     assert checked([[1, 0]]).ids_equal is False  # the order counts
     assert checked([[0, 3]]).recall == 0.5
     assert checked([[0, 0]]).recall == 0.5  # twice the same is one
     assert checked([[0, -1]]).recall == 0.5  # padding is none
-    assert checked([[0, 1], [0, 2], [3, 4]]) == records.Answers(3, 2 / 3, False, 1 / 3, 0)
+    assert checked([[0, 1], [0, 2], [3, 4]]) == records.Answers(3, 2 / 3, False, 1 / 3, 0, 1)
 
 
 def test_answers_outside_the_mask_are_counted_and_do_not_help() -> None:
     allow = np.array([True, False, False, True, False])
-    assert checked([[0, 3, -1]], allow, k=3) == records.Answers(1, 1.0, True, 1.0, 0)  # all there are
+    assert checked([[0, 3, -1]], allow, k=3) == records.Answers(1, 1.0, True, 1.0, 0, 0)  # all there are
     assert checked([[0, 1, 3]], allow, k=3).forbidden == 1
     got = checked([[0, 1], [0, 7], [0, -5]], allow)
     assert (got.recall, got.forbidden, got.ids_equal) == (0.5, 3, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "beyond"), [([0, 1], 0), ([1, 0], 0), ([0, 2], 1), ([2, 0], 1), ([0, 0], 1), ([0, -1], 1), ([0, 9], 1)]
+)
+@pytest.mark.parametrize("metric", ["inner_product", "cosine", "squared_l2"])
+def test_other_ids_are_wrong_unless_rounding_explains_them(metric: str, answer: list[int], beyond: int) -> None:
+    """Row 1 scores a few units of float32 less than row 0, row 2 a ten-thousandth."""
+    rows = np.array([[100, 0], [100, 0.03], [100, 3], [80, 60]], np.float32)
+    if metric != "cosine":
+        rows = np.array([[50, 0], [50 - 1e-5, 0], [49.99, 0], [30, 40]], np.float32)
+    query = np.array([[100, 0]], np.float32)
+    right = truth.brute_force(rows, query, 2, metric, None)
+    assert right.ids.tolist() == [[0, 1]]
+    got = truth.check(np.array([answer]), np.zeros(1, np.int64), right, rows, query, metric, None)
+    assert got.beyond_rounding == beyond
+
+
+@pytest.mark.parametrize("metric", reference.METRICS)
+@pytest.mark.parametrize("dim", [3, 40, 384])
+def test_the_order_of_canonical_scores_is_explained(metric: str, dim: int) -> None:
+    """Rows so close that float32 often puts them in another order than float64."""
+    rng = np.random.default_rng(dim)
+    rows = (rng.standard_normal(dim) + 1e-6 * rng.standard_normal((200, dim))).astype(np.float32)
+    queries = rng.standard_normal((20, dim)).astype(np.float32)
+    right = truth.brute_force(rows, queries, 10, metric, None)
+    stored, asked = reference.prepared(metric, rows), reference.prepared(metric, queries)
+    scores = np.array([reference.scores(metric, query, stored) for query in asked])
+    answers = np.array([np.lexsort((np.arange(200), -row))[:10] for row in scores])
+    got = truth.check(answers, np.arange(20), right, rows, queries, metric, None)
+    assert got.ids_equal_share < 0.5
+    assert got.beyond_rounding == 0
 
 
 def example(**changes: Any) -> records.Record:
@@ -127,8 +160,8 @@ def example(**changes: Any) -> records.Record:
         "data": records.Data("synthetic", "5,1", 5, 1, 1, 0, "00"),
         "setting": records.Setting("cosine", 10, 1, 1, 2, 4, 0, None, None, 5),
         "system": records.System("faiss", "faiss", "1", {"index": "x"}),
-        "build": records.Build(1.0, 1, 2, 1, 0.2, None),
-        "answers": records.Answers(4, 0.99999, False, 0.75, 0),
+        "build": records.Build(1.0, 1, 2, 1, 3, 0.2, None),
+        "answers": records.Answers(4, 0.99999, False, 0.75, 0, 0),
         "latency": records.Latency(1.0, 2.0, 3.0, 1000.0),
         "ratio": records.Ratio("evidex", 0.5, 0.4, 0.6, 0.95, 2, 2000),
     }
@@ -173,9 +206,19 @@ def test_the_table_never_rounds_up_to_perfect_and_says_what_failed() -> None:
     failed = example(status="failed", reason="broke", **empty)
     cells = report.cells(failed)
     assert (len(cells), cells[1]) == (len(report.HEADER), "failed")
-    forbidden = example(answers=records.Answers(1, 1.0, True, 1.0, 3))
+    forbidden = example(answers=records.Answers(1, 1.0, True, 1.0, 3, 0))
     assert report.notes([example(), failed, forbidden]) == [
         "faiss: failed: broke",
         "faiss: returned 3 ids that are not permitted",
     ]
     assert report.failures([failed, failed, example(status="left_out")]) == ["faiss"]
+
+
+def test_mistakes_are_told_of_the_system_that_may_make_none() -> None:
+    wrong, denied, rounded = (0.99999, False, 0.5, 0, 2), (1.0, False, 0.75, 2, 0), (0.9999, False, 0.5, 0, 0)
+    done = [example(answers=records.Answers(4, *rest)) for rest in (wrong, denied, rounded)]
+    assert [one.split(" (cosine, k=10")[0] for one in report.mistakes([*done, example(answers=None)], "faiss")] == [
+        "recall 0.9999, 2 of 4 answers differ from brute force by more than rounding, 0 ids are not permitted",
+        "recall 1.0000, 0 of 4 answers differ from brute force by more than rounding, 2 ids are not permitted",
+    ]
+    assert report.mistakes(done, "evidex") == []

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import fields
+from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -178,6 +178,7 @@ def test_a_record_is_complete(bad_company: dict[str, Any]) -> None:
     build = right["build"]
     assert build["rss_growth_bytes"] == build["rss_after_bytes"] - build["rss_before_bytes"]
     assert build["bytes_per_row"] == pytest.approx(build["rss_growth_bytes"] / 300)
+    assert build["rss_searched_bytes"] > build["rss_before_bytes"]
     assert build["prepare_seconds"] > 0
     ratio = right["ratio"]
     assert 0 < ratio["low"] <= ratio["median"] <= ratio["high"]
@@ -213,6 +214,28 @@ def test_every_query_is_asked_in_whole_batches() -> None:
         assert len({len(chunk) for chunk in chunks}) == 1
         assert len(chunks[0]) % batch == 0
         assert set(np.concatenate(chunks).tolist()) == set(range(queries))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"recall": 0.99, "beyond_rounding": 3}, "wrongly: recall 0.9900, 3 of 30 answers differ from brute force"),
+        ({"forbidden": 1}, "more than rounding, 1 ids are not permitted (inner_product, k=10, batch 1"),
+    ],
+)
+def test_a_wrong_answer_of_evidex_is_an_error(
+    changes: dict[str, Any], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It cannot be made to answer wrongly, so its record is changed; one more of another system is no error."""
+    plan = harness.Plan("exact", "inner_product", ["numpy"], rounds=3, probe_bytes=2**20)
+    base, other = harness.run(datasets.synthetic(50, 4, None, 30, seed=0), plan)
+    assert base.answers is not None
+    wrong = replace(base, answers=replace(base.answers, **changes))
+    monkeypatch.setattr(harness, "run", lambda *_: iter([wrong, other]))
+    assert main(["bench", "exact", "--synthetic", "50,4"]) == 1
+    assert message in capsys.readouterr().err
+    monkeypatch.setattr(harness, "run", lambda *_: iter([base, replace(other, answers=wrong.answers)]))
+    assert main(["bench", "exact", "--synthetic", "50,4"]) == 0
 
 
 def test_zero_vectors_have_no_cosine() -> None:

@@ -80,6 +80,7 @@ def test_the_child_loads_builds_and_answers(tmp_path: Path) -> None:
     assert built["options"] == {}
     assert prepared["seconds"] > 0
     assert len(found["seconds"]) == 3
+    assert found["resident"] > built["before"]
     ids = np.load(at["ids"])
     assert ids.shape == (10, 150)
     assert (ids[:, 100:] == -1).all()  # 100 rows are permitted
@@ -112,6 +113,35 @@ class Nothing(peers.Peer):
 class Kept(Nothing):
     def build(self, vectors: Any, metric: str) -> None:
         self.rows = vectors
+
+
+def test_memory_after_the_first_searches_is_measured_once_per_build(tmp_path: Path) -> None:
+    at = files(tmp_path)
+    sys.modules.setdefault(__name__, sys.modules[test_memory_is_what_the_system_keeps.__module__])
+    search = {"do": "search", "queries": at["queries"], "batch": 10, "k": 5, "out": at["ids"]}
+    build = {"do": "build", "vectors": at["vectors"], "metric": "inner_product"}
+    load = {"do": "load", "peer": f"{__name__}:Grows", "threads": 1}
+    prepare = {"do": "prepare", "allow": None}
+    _, built, _, first, later, _, again = ask(load, build, prepare, search, search, build, search)
+    assert first["resident"] == later["resident"]
+    assert first["resident"] - built["after"] == pytest.approx(2 * Grows.STEP, rel=0.2)  # of two calls, one untimed
+    assert again["resident"] - built["after"] == pytest.approx(6 * Grows.STEP, rel=0.2)
+
+
+class Grows(peers.Peer):
+    """Keeps more with every call."""
+
+    STEP = 2**24
+
+    def build(self, vectors: Any, metric: str) -> None:
+        self.kept: list[Any] = getattr(self, "kept", [])
+
+    def search(self, queries: Any, k: int, allow: Any) -> Any:
+        self.kept.append(np.ones(self.STEP, np.uint8))
+        return np.zeros((len(queries), k), np.int64)
+
+    def version(self) -> str:
+        return "0"
 
 
 def test_errors_are_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

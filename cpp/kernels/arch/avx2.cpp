@@ -31,6 +31,7 @@ constexpr std::size_t kTileQueries = 2;
 constexpr std::size_t kTileRows = 3;
 constexpr std::size_t kNibbleQueries = 4;
 constexpr std::size_t kNibbleRows = 1;
+constexpr std::size_t kNibbleScanRows = 4;
 
 /// Eight set words, then eight clear ones: a window into it masks any tail.
 alignas(64) constexpr std::int32_t kTailMask[16] = {-1, -1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0, 0, 0, 0, 0};
@@ -117,6 +118,11 @@ struct NibbleSum {
     const __m256i pairs =
         _mm256_add_epi16(_mm256_maddubs_epi16(row.low, query.low), _mm256_maddubs_epi16(row.high, query.high));
     v = _mm256_add_epi32(v, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+  }
+  static inline void totals(const NibbleSum (&of)[4], std::int32_t* out) noexcept {
+    const __m256i pairs = _mm256_hadd_epi32(_mm256_hadd_epi32(of[0].v, of[1].v), _mm256_hadd_epi32(of[2].v, of[3].v));
+    const __m128i sums = _mm_add_epi32(_mm256_castsi256_si128(pairs), _mm256_extracti128_si256(pairs, 1));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), sums);
   }
   static inline void totals(const NibbleSum (&of)[1], std::int32_t* out) noexcept {
     __m128i four = _mm_add_epi32(_mm256_castsi256_si128(of[0].v), _mm256_extracti128_si256(of[0].v, 1));

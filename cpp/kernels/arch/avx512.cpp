@@ -29,6 +29,7 @@ constexpr std::size_t kTileQueries = 4;
 constexpr std::size_t kTileRows = 6;
 constexpr std::size_t kNibbleQueries = 4;
 constexpr std::size_t kNibbleRows = 4;
+constexpr std::size_t kNibbleScanRows = 4;
 
 EVIDEX_TARGET_BEGIN("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx2,fma,f16c")
 
@@ -67,6 +68,15 @@ static std::uint64_t reach(const float* scores, float threshold) noexcept {
   return bits;
 }
 
+/// 16, 32 or 48 bytes and zeros. Not by a masked load: rows that only those touch came from memory four times slower
+/// here (benchmarks/NOTES.md), as if nothing were fetched ahead.
+static inline __m512i load_bytes(const void* p, std::size_t n) noexcept {
+  const auto* bytes = static_cast<const __m128i*>(p);
+  if (n == 16) return _mm512_zextsi128_si512(_mm_loadu_si128(bytes));
+  const __m512i first = _mm512_zextsi256_si512(_mm256_loadu_si256(static_cast<const __m256i*>(p)));
+  return n == 32 ? first : _mm512_inserti32x4(first, _mm_loadu_si128(bytes + 2), 2);
+}
+
 /// 64 bytes of a plane, that is 128 nibbles, as two registers of unsigned bytes.
 struct Nibbles {
   static constexpr std::size_t width = 64;
@@ -78,9 +88,7 @@ struct Nibbles {
     return {_mm512_and_si512(both, mask), _mm512_and_si512(_mm512_srli_epi16(both, 4), mask)};
   }
   static inline Nibbles load(const std::uint8_t* p) noexcept { return split(_mm512_loadu_si512(p)); }
-  static inline Nibbles load_tail(const std::uint8_t* p, std::size_t n) noexcept {
-    return split(_mm512_maskz_loadu_epi8((std::uint64_t{1} << n) - 1, p));
-  }
+  static inline Nibbles load_tail(const std::uint8_t* p, std::size_t n) noexcept { return split(load_bytes(p, n)); }
 };
 
 /// A query's bytes for both halves. Held in registers, as rows are in avx2.cpp: four rows use them.
@@ -96,8 +104,7 @@ struct Factors {
     return keep({_mm512_loadu_si512(low), _mm512_loadu_si512(high)});
   }
   static inline Factors load_tail(const std::int8_t* low, const std::int8_t* high, std::size_t n) noexcept {
-    const __mmask64 mask = (std::uint64_t{1} << n) - 1;
-    return {_mm512_maskz_loadu_epi8(mask, low), _mm512_maskz_loadu_epi8(mask, high)};
+    return {load_bytes(low, n), load_bytes(high, n)};
   }
 };
 

@@ -18,6 +18,7 @@ constexpr std::size_t kTileQueries = 1;
 constexpr std::size_t kTileRows = 1;
 constexpr std::size_t kNibbleQueries = 1;
 constexpr std::size_t kNibbleRows = 1;
+constexpr std::size_t kNibbleScanRows = 1;
 
 /// a * b + c rounded once. The double product of two floats is exact; two-sum (Knuth) gives the
 /// error of the double sum; rounding that sum to odd keeps what the final rounding to float needs

@@ -66,6 +66,7 @@ class _System:
     version: str | None = None
     options: dict[str, Any] = field(default_factory=dict)
     built: dict[str, Any] | None = None
+    searched: int | None = None
     broken: tuple[records.Status, str] | None = None
 
 
@@ -238,6 +239,7 @@ def _take(turn: _Turn, folder: Path, plan: Plan) -> None:
         )
     except (ChildError, LeftOut) as error:
         return _stop(turn, error)
+    turn.system.searched = found["resident"]
     turn.seconds.append(found["seconds"])
     turn.ids.append(np.load(out))
 
@@ -260,4 +262,4 @@ def _as_build(turn: _Turn, rows: int) -> records.Build | None:
     before, after = built["before"], built["after"]
     growth = None if before is None or after is None else after - before
     per_row = None if growth is None else growth / rows
-    return records.Build(built["seconds"], before, after, growth, per_row, turn.prepared)
+    return records.Build(built["seconds"], before, after, growth, turn.system.searched, per_row, turn.prepared)

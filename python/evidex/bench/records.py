@@ -54,6 +54,8 @@ Build: from vectors to something searchable
     rss_before_bytes    resident memory of the child with the library loaded and no vectors
     rss_after_bytes     after building, once the vectors it was given are let go; freed memory returned to the system
     rss_growth_bytes    the difference of the two; all three are null on systems without /proc
+    rss_searched_bytes  the same after its first turn of searches, so with what they made and keep: code, buffers,
+                        threads; null before it, and on systems without /proc
     bytes_per_row       growth divided by the rows kept; means little below some 10 MB of vectors
     prepare_seconds     making the mask ready, once per setting, or null without a mask
 
@@ -66,6 +68,11 @@ Answers: against float64 brute force over the permitted rows
                 false with recall 1 means ties or rounding of float32
     ids_equal_share     share of answers of which that is true
     forbidden   ids returned that the mask denies or that no row has; 0 for a right system
+    beyond_rounding     answers with other ids that neither ties nor float32 explain: too few rows, one of them not
+                permitted or there twice, or one that comes before another (right ones that are missing count as coming
+                last) whose float64 score is greater by more than both may err: (dim / 8 + 16) 2**-24 times the
+                magnitudes that are added up (query times row; 1 under cosine; under squared L2 the distance). 0 for
+                evidex, also where scores are so small beside those magnitudes that rounding alone makes recall less
 
 Latency: of single calls, in the child, around the search alone
     p50_ms, p95_ms, p99_ms    of a call (one batch), milliseconds, interpolated linearly
@@ -176,6 +183,7 @@ class Build:
     rss_before_bytes: int | None
     rss_after_bytes: int | None
     rss_growth_bytes: int | None
+    rss_searched_bytes: int | None
     bytes_per_row: float | None
     prepare_seconds: float | None
 
@@ -189,6 +197,7 @@ class Answers:
     ids_equal: bool
     ids_equal_share: float
     forbidden: int
+    beyond_rounding: int
 
 
 @dataclass(frozen=True)

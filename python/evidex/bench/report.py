@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .records import Record
 
-__all__ = ["HEADER", "cells", "failures", "headline", "notes", "title"]
+__all__ = ["HEADER", "cells", "failures", "headline", "mistakes", "notes", "title"]
 
 HEADER = (
     *("system", "p50 ms", "p95 ms", "p99 ms", "queries/s", "recall", "same ids", "bytes/row", "build s"),
@@ -73,3 +73,16 @@ def notes(records: Sequence[Record]) -> list[str]:
 def failures(records: Sequence[Record]) -> list[str]:
     """Systems that failed, each once."""
     return list(dict.fromkeys(record.system.given for record in records if record.status == "failed"))
+
+
+def mistakes(records: Sequence[Record], given: str) -> list[str]:
+    """What a system that has to be exact got wrong, an entry per setting. Ties and rounding are no mistakes."""
+    found = []
+    for record in records:
+        answers = record.answers
+        if record.system.given == given and answers is not None and (answers.beyond_rounding or answers.forbidden):
+            found.append(
+                f"recall {_floored(answers.recall)}, {answers.beyond_rounding} of {answers.checked} answers differ "
+                f"from brute force by more than rounding, {answers.forbidden} ids are not permitted ({title(record)})"
+            )
+    return found

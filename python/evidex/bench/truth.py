@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -83,22 +84,45 @@ def check(
         metric: Full name.
         allow: The mask, or None.
     """
-    found = forbidden = equal = 0
+    found = forbidden = equal = beyond = 0
     width = truth.ids.shape[1]
     for row, query in zip(answers, asked.tolist(), strict=True):
         given = row[row != -1]
         there = given[(given >= 0) & (given < len(vectors))]
         permitted = there if allow is None else there[allow[there]]
         forbidden += len(given) - len(permitted)
-        equal += np.array_equal(given, truth.ids[query])
+        same = np.array_equal(given, truth.ids[query])
+        equal += same
         distinct = np.unique(permitted[:width])
+        one = _prepared(queries[query : query + 1], metric)[0]
         if len(distinct):
-            one = _prepared(queries[query : query + 1], metric)[0]
             scores = _exact(_prepared(vectors[distinct], metric), one, metric)
             worst = truth.scores[query, -1]
             found += min(int((scores >= worst - TOLERANCE * abs(worst)).sum()), width)
+        if not same:
+            whole = len(given) == len(distinct) == width
+            beyond += not (whole and _explained(given, truth.ids[query], one, vectors, metric))
     count = len(answers)
-    return Answers(count, found / (count * width), equal == count, equal / count, int(forbidden))
+    return Answers(count, found / (count * width), equal == count, equal / count, int(forbidden), beyond)
+
+
+def _explained(
+    given: npt.NDArray[np.int64], right: npt.NDArray[np.int64], query: _Wide, vectors: _arrays.Floats, metric: str
+) -> bool:
+    """Whether sums in float32 can give this order, the right rows that are absent last.
+
+    They cannot if a row comes before one whose score is greater by more than the errors of both.
+    """
+    rows = _prepared(vectors[np.concatenate([given, np.setdiff1d(right, given)])], metric)
+    scores = _exact(rows, query, metric)
+    magnitudes: Any = 1.0
+    if metric == "squared_l2":
+        magnitudes = -scores
+    elif metric == "inner_product":
+        magnitudes = np.linalg.norm(query) * np.linalg.norm(rows, axis=1)
+    errors = (len(query) / 8 + 16) * 2.0**-24 * magnitudes
+    later = np.maximum.accumulate((scores - errors)[::-1])[::-1]
+    return bool((scores + errors >= later).all())
 
 
 def _prepared(rows: _arrays.Floats, metric: str) -> _Wide:

@@ -49,6 +49,7 @@ class Worker:
         self.peer: Any = None
         self.allow: Any = None
         self.rows = 0
+        self.searched: int | None = None
 
     def load(self, peer: str, threads: int) -> dict[str, Any]:
         """Imports the system."""
@@ -64,7 +65,7 @@ class Worker:
         began = perf_counter()
         self.peer.build(rows, metric)
         seconds = perf_counter() - began
-        self.rows = len(rows)
+        self.rows, self.searched = len(rows), None
         del rows, mapped
         options = getattr(self.peer, "options", {})
         return {"seconds": seconds, "before": before, "after": resident_bytes(), "options": options}
@@ -77,7 +78,10 @@ class Worker:
         return {"seconds": perf_counter() - began}
 
     def search(self, queries: str, batch: int, k: int, out: str) -> dict[str, Any]:
-        """Times one call per batch, after one untimed call; the answers go to a file."""
+        """Times one call per batch, after one untimed call; the answers go to a file.
+
+        ``resident`` is the memory after the first request since the system was built.
+        """
         asked = np.load(queries)
         batches = [asked[first : first + batch] for first in range(0, len(asked), batch)]
         seconds, found = [], []
@@ -88,7 +92,10 @@ class Worker:
             seconds.append(perf_counter() - began)
             found.append(ids)
         np.save(out, _padded(found, [len(part) for part in batches], k))
-        return {"seconds": seconds}
+        del asked, batches, found, part, ids
+        if self.searched is None:
+            self.searched = resident_bytes()
+        return {"seconds": seconds, "resident": self.searched}
 
     def probe(self, threads: int, bytes: int) -> dict[str, Any]:
         """Measures the machine."""

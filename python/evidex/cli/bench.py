@@ -74,7 +74,7 @@ def run(given: argparse.Namespace) -> None:
     """Runs a benchmark and prints it.
 
     Raises:
-        EvidexError: At the end, if a system failed.
+        EvidexError: At the end, if a system failed, or if evidex gave a wrong answer.
     """
     settings = _settings(given)
     plan_peers = [peers.require_known(name) for name in given.peers.split(",") if name]
@@ -104,6 +104,11 @@ def run(given: argparse.Namespace) -> None:
         print_json({"records": [record.to_dict() for record in done]})
     else:
         print_text(done)
+    if wrong := report.mistakes(done, harness.BASE):
+        raise EvidexError(
+            f"bench: evidex answered wrongly: {'; '.join(wrong)}. That is a defect of evidex: please report it with "
+            "its records (--json or --out)"
+        )
     if failed := report.failures(done):
         raise EvidexError(f"bench: {', '.join(failed)} failed; the reason stands in the records")
 
