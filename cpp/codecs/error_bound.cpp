@@ -20,7 +20,8 @@ constexpr double kUnderflow = 0x1p-116;     // all that underflow can add
 /// gamma(n) of Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1, for the longest
 /// chain of roundings in a canonical sum: one per 16 components and four to add the lanes up.
 double canonical_rounding(std::size_t dim, std::size_t more) {
-  const double n = static_cast<double>(dim / 16 + 1 + 4 + more) * kUnit;
+  const std::size_t steps = dim / 16 + 1;
+  const double n = static_cast<double>(steps + 4 + more) * kUnit;
   return n / (1.0 - n);
 }
 

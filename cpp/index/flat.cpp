@@ -64,8 +64,9 @@ struct Call {
     order.resize(query.count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     if (!query.mask_of.empty()) {
-      std::stable_sort(order.begin(), order.end(),
-                       [&](std::size_t a, std::size_t b) { return query.mask_of[a] < query.mask_of[b]; });
+      std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return query.mask_of[a] != query.mask_of[b] ? query.mask_of[a] < query.mask_of[b] : a < b;
+      });
     }
     AlignedBuffer<float> given(query.count * snapshot.dim);
     prepare(snapshot.metric, snapshot.dim, query.vectors, 0, query.count, given.data(), "queries");

@@ -2,7 +2,6 @@
 #include "index/prescan.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <limits>
 

@@ -39,14 +39,14 @@ void TopK::shrink() {
   if (grouped_) keep_best_of_groups();
   if (k_ == 0 || hits_.size() < k_) return;
   const auto kth = hits_.begin() + static_cast<std::ptrdiff_t>(k_ - 1);
-  std::nth_element(hits_.begin(), kth, hits_.end(), better);
+  std::nth_element(hits_.begin(), kth, hits_.end(), Better{});
   hits_.resize(k_);
   worst_ = hits_.back();
 }
 
 const std::vector<Hit>& TopK::sorted() {
   (void)best();
-  std::sort(hits_.begin(), hits_.end(), better);
+  std::sort(hits_.begin(), hits_.end(), Better{});
   return hits_;
 }
 

@@ -20,9 +20,14 @@ struct Hit {
   std::int64_t group = 0;  // only looked at by grouped selections
 };
 
-/// The total order. Scores are finite and never -0. An object, since algorithms call a function through a pointer.
-inline constexpr auto better = [](const Hit& a, const Hit& b) noexcept {
+/// The total order. Scores are finite and never -0.
+inline bool better(const Hit& a, const Hit& b) noexcept {
   return a.score > b.score || (a.score == b.score && a.id < b.id);
+}
+
+/// The same for algorithms, which would call a function through a pointer for each comparison.
+struct Better {
+  bool operator()(const Hit& a, const Hit& b) const noexcept { return better(a, b); }
 };
 
 class TopK {
