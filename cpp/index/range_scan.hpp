@@ -52,24 +52,22 @@ class RangeScan {
  private:
   void block(std::size_t row, std::uint64_t bits) {
     const std::size_t c = ChunkOf::of(row);
-    const Chunk& chunk = *(*snapshot_.chunks)[c];
     const std::size_t at = row - ChunkOf::begin(c);
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
     const std::size_t dim = snapshot_.dim;
     kernels_.scan(queries_, snapshot_.vector(table_, c, at, nullptr), dim, n, dim, scores_.data());
-    select(0, bits, chunk.ids.data() + at, chunk.groups.data() + at);
+    for (std::size_t i = 0; i < n; ++i) numbers_[i] = row + i;
+    select(0, bits);
   }
 
   void collect(std::size_t row, std::uint64_t bits) {
     const std::size_t c = ChunkOf::of(row);
-    const Chunk& chunk = *(*snapshot_.chunks)[c];
     const std::size_t at = row - ChunkOf::begin(c);
     for (; bits != 0; bits &= bits - 1) {
-      const std::size_t i = at + static_cast<std::size_t>(std::countr_zero(bits));
+      const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
       float* scratch = decoded_.size() == 0 ? nullptr : decoded_.data() + waiting_ * snapshot_.dim;
-      rows_[waiting_] = snapshot_.vector(table_, c, i, scratch);
-      ids_[waiting_] = chunk.ids[i];
-      groups_[waiting_] = chunk.groups[i];
+      rows_[waiting_] = snapshot_.vector(table_, c, at + bit, scratch);
+      numbers_[waiting_] = row + bit;
       if (++waiting_ == kRows) flush();
     }
   }
@@ -82,17 +80,18 @@ class RangeScan {
       kernels_.tile(queries_, tops_.size(), rows_.data(), waiting_, snapshot_.dim, scores_.data(), kRows);
     }
     const std::uint64_t bits = ~std::uint64_t{0} >> (kRows - waiting_);
-    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits, ids_.data(), groups_.data());
+    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits);
     waiting_ = 0;
   }
 
-  void select(std::size_t q, std::uint64_t bits, const std::int64_t* ids, const std::int64_t* groups) {
+  /// Ids and groups are looked up for the few rows that are taken: reading them for all costs cache lines.
+  void select(std::size_t q, std::uint64_t bits) {
     const float* scores = scores_.data() + q * kRows;
     search::TopK& top = tops_[q];
     std::uint64_t reached = table_.reach(scores, top.threshold()) & bits;
     for (; reached != 0; reached &= reached - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-      top.push({scores[i], ids[i], groups[i]});
+      top.push({scores[i], snapshot_.id(numbers_[i]), snapshot_.group(numbers_[i])});
     }
   }
 
@@ -105,8 +104,7 @@ class RangeScan {
   AlignedBuffer<float> scores_;   // [queries, kRows]
   AlignedBuffer<float> decoded_;  // [kRows, dim] where rows are not stored as float32
   std::array<const float*, kRows> rows_;
-  std::array<std::int64_t, kRows> ids_;
-  std::array<std::int64_t, kRows> groups_;
+  std::array<std::size_t, kRows> numbers_;  // rows whose scores these are
 };
 
 }  // namespace evidex::index
