@@ -29,7 +29,7 @@ def arguments_for(compiler: str) -> list[str]:
 def main() -> int:
     build, jobs = Path(sys.argv[1]), int(sys.argv[2])
     entries = json.loads((build / "compile_commands.json").read_text())
-    tidy = [Path(sys.executable).with_name("clang-tidy"), "--quiet", "-p", build]
+    tidy: list[str | Path] = [Path(sys.executable).with_name("clang-tidy"), "--quiet", "-p", build]
     tidy += arguments_for(shlex.split(entries[0]["command"])[0])
 
     def check(file: str) -> tuple[int, str]:

@@ -97,7 +97,7 @@ struct Table {
   Reach reach;
   CodeKernels codes;
   HalfKernels halves;
-  /// What an override replaced: "native" when written with this set's registers, else "generic".
+  /// What an override replaced: "native" when written with this set's registers, or compiled to them, else "generic".
   std::string_view lanes_kind;
   std::string_view reach_kind;
 };
