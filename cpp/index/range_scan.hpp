@@ -56,8 +56,9 @@ class RangeScan {
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
     const std::size_t dim = snapshot_.dim;
     kernels_.scan(queries_, snapshot_.vector(table_, c, at, nullptr), dim, n, dim, scores_.data());
-    for (std::size_t i = 0; i < n; ++i) numbers_[i] = row + i;
-    select(0, bits);
+    std::array<std::size_t, kRows> numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers[i] = row + i;
+    select(0, bits, numbers.data());
   }
 
   void collect(std::size_t row, std::uint64_t bits) {
@@ -80,18 +81,18 @@ class RangeScan {
       kernels_.tile(queries_, tops_.size(), rows_.data(), waiting_, snapshot_.dim, scores_.data(), kRows);
     }
     const std::uint64_t bits = ~std::uint64_t{0} >> (kRows - waiting_);
-    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits);
+    for (std::size_t q = 0; q < tops_.size(); ++q) select(q, bits, numbers_.data());
     waiting_ = 0;
   }
 
   /// Ids and groups are looked up for the few rows that are taken: reading them for all costs cache lines.
-  void select(std::size_t q, std::uint64_t bits) {
+  void select(std::size_t q, std::uint64_t bits, const std::size_t* numbers) {
     const float* scores = scores_.data() + q * kRows;
     search::TopK& top = tops_[q];
     std::uint64_t reached = table_.reach(scores, top.threshold()) & bits;
     for (; reached != 0; reached &= reached - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-      top.push({scores[i], snapshot_.id(numbers_[i]), snapshot_.group(numbers_[i])});
+      top.push({scores[i], snapshot_.id(numbers[i]), snapshot_.group(numbers[i])});
     }
   }
 
@@ -104,7 +105,7 @@ class RangeScan {
   AlignedBuffer<float> scores_;   // [queries, kRows]
   AlignedBuffer<float> decoded_;  // [kRows, dim] where rows are not stored as float32
   std::array<const float*, kRows> rows_;
-  std::array<std::size_t, kRows> numbers_;  // rows whose scores these are
+  std::array<std::size_t, kRows> numbers_;  // of the rows that wait
 };
 
 }  // namespace evidex::index
