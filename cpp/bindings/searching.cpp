@@ -69,6 +69,16 @@ void run(Answer& answer, const index::Snapshot& snapshot, const index::Query& qu
   answer.trace = index::search(snapshot, query, answer.plan, sink, stop);
 }
 
+/// Runs a call whose arrays are as wide as the largest count.
+void as_wide_as_found(Answer& answer, const index::Snapshot& snapshot, const index::Query& query) {
+  std::vector<std::vector<Hit>> found(query.count);
+  run(answer, snapshot, query, [&](std::size_t q, const std::vector<Hit>& hits) { found[q] = hits; });
+  std::size_t width = 0;
+  for (const auto& hits : found) width = std::max(width, hits.size());
+  const Writer writer(answer, found.size(), width);
+  for (std::size_t q = 0; q < found.size(); ++q) writer.write(q, found[q]);
+}
+
 }  // namespace
 
 Answer search_best(const index::Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Masks& masks,
@@ -78,14 +88,13 @@ Answer search_best(const index::Snapshot& snapshot, const Array<float>& queries,
   query.grouped = grouped;
   Answer answer;
   answer.plan = index::plan(snapshot, query);
-  // Below this the caller gets the width it asked for; above, padding would cost real memory.
+  // Up to here the caller gets the width it asked for; beyond, padding would cost real memory.
   constexpr std::size_t kWidestPadding = 65536;
-  std::size_t width = k;
   if (k > kWidestPadding) {
-    width = 0;
-    for (const index::MaskPlan& mask : answer.plan.masks) width = std::max(width, mask.returned);
+    as_wide_as_found(answer, snapshot, query);
+    return answer;
   }
-  const Writer writer(answer, rows.count, width);
+  const Writer writer(answer, rows.count, k);
   run(answer, snapshot, query, [&](std::size_t q, const std::vector<Hit>& hits) { writer.write(q, hits); });
   return answer;
 }
@@ -97,12 +106,7 @@ Answer search_radius(const index::Snapshot& snapshot, const Array<float>& querie
   query.min_score = min_score;
   Answer answer;
   answer.plan = index::plan(snapshot, query);
-  std::vector<std::vector<Hit>> found(rows.count);
-  run(answer, snapshot, query, [&](std::size_t q, const std::vector<Hit>& hits) { found[q] = hits; });
-  std::size_t width = 0;
-  for (const auto& hits : found) width = std::max(width, hits.size());
-  const Writer writer(answer, rows.count, width);
-  for (std::size_t q = 0; q < found.size(); ++q) writer.write(q, found[q]);
+  as_wide_as_found(answer, snapshot, query);
   return answer;
 }
 

@@ -22,7 +22,7 @@ struct Answer {
 
 using Masks = std::vector<const search::Bitmask*>;
 
-/// The best k per query; as wide as k, above 65,536 as the largest count possible. `mask_of` names each query's
+/// The best k per query; as wide as k, above 65,536 as the largest count. `mask_of` names each query's
 /// mask; empty: the first for all.
 Answer search_best(const index::Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Masks& masks,
                    const Array<std::uint32_t>& mask_of, unsigned threads, bool grouped);

@@ -73,18 +73,21 @@ def test_row_order_and_history_change_nothing(d: Data, seed: int, k: int) -> Non
     assert same_bits(plain.search(d.queries, k), other.search(d.queries, k))
 
 
+@pytest.mark.parametrize("prescan", [False, True])
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize("metric", reference.METRICS)
-def test_batches_threads_and_isas_agree(isa: str, metric: str) -> None:
-    """P5, case B3: a query alone and inside batches, on any threads. Seen red: a batch path whose block of
-    64 rows kept the previous query's scores."""
+def test_batches_threads_and_isas_agree(isa: str, metric: str, prescan: bool) -> None:
+    """P5, case B3: a query alone and inside batches, on any threads, codes read first or not. Seen red: a batch path
+    whose block of 64 rows kept the previous query's scores."""
     rng = np.random.default_rng(3)
     rows = rng.standard_normal((3000, 48), dtype=np.float32)
     queries = rng.standard_normal((1000, 48), dtype=np.float32)
-    index = DenseIndex(48, metric=metric)
+    index, plain = (DenseIndex(48, metric=metric, prescan=codes) for codes in (prescan, False))
     index.add(None, rows)
+    plain.add(None, rows)
     with forced_isa("scalar"):
-        single = [index.search(q, 7, threads=1) for q in queries[:21]]
+        single = [plain.search(q, 7, threads=1) for q in queries[:200]]
+    assert index.explain(queries[0], 7).plan == ("exact pre-scan" if prescan else "exact scan")
     with forced_isa(isa):
         for size in BATCHES:
             for threads in (1, 2, 3):
@@ -94,7 +97,7 @@ def test_batches_threads_and_isas_agree(isa: str, metric: str) -> None:
                     assert batch.scores[number].tobytes() == single[number].scores[0].tobytes()
         whole = index.search(queries, 7, threads=2)
         assert same_bits(whole, index.search(queries, 7, threads=1))
-        assert whole.scores[:21].tobytes() == np.concatenate([h.scores for h in single]).tobytes()
+        assert whole.scores[:200].tobytes() == np.concatenate([h.scores for h in single]).tobytes()
 
 
 @given(d=data(), k=st.integers(0, 40), seed=st.integers(0, 2**32 - 1), density=st.sampled_from([0, 0.02, 0.5, 0.98, 1]))

@@ -75,9 +75,11 @@ def test_threads_is_a_sane_number(index: DenseIndex, threads: Any) -> None:
             call(EYE[0], 1, threads=threads)
 
 
-def test_threads_acts() -> None:  # case B20
-    index = DenseIndex(512, metric="ip")
-    index.add(None, np.ones((9000, 512), np.float32))
+@pytest.mark.parametrize(("prescan", "rows"), [(False, 9000), (True, 72000)])
+def test_threads_acts(prescan: bool, rows: int) -> None:  # case B20
+    """A row of codes is less work than a row of float32, so more of them are needed before a thread pays."""
+    index = DenseIndex(512, metric="ip", prescan=prescan)
+    index.add(None, np.ones((rows, 512), np.float32))
     query = np.ones(512, np.float32)
     assert index.explain(query, threads=1).threads == 1
     assert index.explain(query, threads=3).threads == 3
@@ -158,11 +160,11 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
 
 
 SIGNATURES = {
-    "search": (["queries", "k"], ["principal", "allow", "threads"]),
+    "search": (["queries", "k"], ["principal", "allow", "group_by", "threads"]),
     "radius": (["queries", "min_score"], ["limit", "principal", "allow", "threads"]),
-    "explain": (["query", "k"], ["principal", "allow", "threads"]),
-    "add": (["ids", "vectors", "rules"], []),
-    "upsert": (["ids", "vectors", "rules"], []),
+    "explain": (["query", "k"], ["principal", "allow", "group_by", "threads"]),
+    "add": (["ids", "vectors", "rules", "groups"], []),
+    "upsert": (["ids", "vectors", "rules", "groups"], []),
     "remove": (["ids"], []),
     "get": (["ids"], ["principal"]),
     "ids": ([], ["principal"]),

@@ -99,7 +99,7 @@ def test_explain_tells_operators_more_than_principals(index: DenseIndex, guarded
         isa=_core.active_isa(),
         threads=1,
         hits=((10, 1.0), (20, 0.0)),
-        operator={"generation": 2, "rows": 3, "removed": 1},
+        operator={"generation": 2, "rows": 3, "removed": 1, "abandoned": False},
     )
     assert guarded.explain(EYE[0], principal=ALICE).operator is None
     assert guarded.explain(EYE[0], principal=UNRESTRICTED).operator is not None

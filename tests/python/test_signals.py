@@ -10,17 +10,21 @@ import pytest
 from scripts import LINUX, run
 
 
+@pytest.mark.parametrize("prescan", [False, True])
 @pytest.mark.parametrize("threads", [1, 2])
-def test_interrupting_a_search_leaves_a_usable_index(threads: int) -> None:  # case C9
+def test_interrupting_a_search_leaves_a_usable_index(threads: int, prescan: bool) -> None:  # case C9
     """Seen red: stop_on_signal() replaced by a Stop that never asks."""
     out = run(
         f"""
         import os, signal, threading, time
         import numpy as np, evidex
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
-        index = evidex.DenseIndex(256, metric="ip")
-        index.add(None, np.ones((100000, 256), np.float32))
-        queries = np.ones((20000, 256), np.float32)
+        rng = np.random.default_rng(0)
+        index = evidex.DenseIndex(256, metric="ip", prescan={prescan})
+        index.add(None, rng.standard_normal((100000, 256), np.float32))
+        queries = rng.standard_normal((20000, 256), np.float32)
+        assert index.explain(queries[0], 1).plan == "exact " + ("pre-scan" if {prescan} else "scan")
+        assert not index.explain(queries[0], 1).operator["abandoned"]
         sent = []
         def interrupt():
             time.sleep(0.3)
@@ -86,25 +90,28 @@ def test_writing_from_a_signal_handler_is_an_error_not_a_deadlock() -> None:
 
 
 @LINUX
-def test_a_forked_child_searches_on_its_own_pool() -> None:
+@pytest.mark.parametrize("prescan", [False, True])
+def test_a_forked_child_searches_on_its_own_pool(prescan: bool) -> None:
     """Seen red: the pool found by a plain static, whose threads do not exist in the child."""
     out = run(
-        """
+        f"""
         import os, warnings
         import numpy as np, evidex
         from evidex import _core
         warnings.simplefilter("ignore", DeprecationWarning)
-        index = evidex.DenseIndex(512, metric="ip")
-        index.add(None, np.random.default_rng(0).standard_normal((20000, 512), dtype=np.float32))
-        query = np.ones(512, np.float32)
+        rng = np.random.default_rng(0)
+        index = evidex.DenseIndex(512, metric="ip", prescan={prescan})
+        index.add(None, rng.standard_normal((20000, 512), dtype=np.float32))
+        queries = rng.standard_normal((4, 512), dtype=np.float32)
         def answer():
-            return index.search(query, 5, threads=3).ids.tobytes().hex()
+            return index.search(queries, 5, threads=3).ids.tobytes().hex()
         mine = answer()
         read, write = os.pipe()
         child = os.fork()
         if child == 0:
             theirs = answer()
-            os.write(write, f"{theirs} {_core._testing.pool_threads()} {len(os.listdir('/proc/self/task'))}".encode())
+            facts = theirs, _core._testing.pool_threads(), len(os.listdir("/proc/self/task"))
+            os.write(write, " ".join(map(str, facts)).encode())
             os._exit(0)
         os.waitpid(child, 0)
         theirs, pool, threads = os.read(read, 10000).decode().split()

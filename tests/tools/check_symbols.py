@@ -2,8 +2,9 @@
 """Looks into built objects for what the sources promise but only the machine code can show.
 
 * Instructions of an optional instruction set occur in that set's own namespace and nowhere else, so a
-  processor without it never meets one; and the set's functions do use it (a set that silently ran
-  generic code would still give right answers).
+  processor without it never meets one (no AVX at all in baseline code, no AVX-512 encoding in what
+  AVX2 processors run); and the set's functions do use it (a set that silently ran generic code would
+  still give right answers).
 * An arch object defines no symbol outside its own namespace: the linker could otherwise keep its copy
   of an inline function, compiled for the better processor, for everyone.
 * Nothing runs when the library is loaded: no dynamic initialisers.
@@ -24,13 +25,23 @@ from collections.abc import Iterator
 from pathlib import Path
 
 #: Optional instruction sets with a namespace and an arch file of their own, and what each must use.
-SETS = {"avx2": re.compile(r"\tvfmadd\w+ .*%ymm")}
+SETS = {"avx2": re.compile(r"\tvfmadd\w+ .*%ymm"), "avx512": re.compile(r"\tvfmadd\w+ .*%zmm")}
+#: Sets whose functions may hold EVEX encodings; others only VEX.
+EVEX_SETS = {"avx512"}
 
 ALLOWED_LIBRARIES = re.compile(r"(libstdc\+\+|libgcc_s|libm|libc|libpthread|ld-linux[\w-]*)\.so(\.\d+)*")
 
 TOOLS = ("nm", "objdump", "readelf")
 
 _REGISTERS = re.compile(r"%[yz]mm|%k[0-7]")
+_EVEX_OPERANDS = re.compile(r"%zmm|%[xy]mm(1[6-9]|2\d|3[01])\b|%k[0-7]|\{1to\d+\}")
+# Have no VEX form, whatever their registers.
+_EVEX_MNEMONIC = re.compile(
+    r"vp?(ternlog|ro[lr]v?[dq]|conflict|lzcnt|popcnt|compress|expand|align[dq]|blendm|testn?m|permt2|permi2)\w*"
+    r"|v(scalef|getexp|getmant|rndscale|range|reduce|fixupimm|fpclass|rcp14|rsqrt14|mov(dqa|dqu)(8|16|32|64))\w*"
+    r"|vp(abs|max[su]|min[su]|mull|sra|srav)q|vp(srav|srlv|sllv)w|vperm[bw]|vpdp(bu|ws)s?ds?"
+    r"|vpmov(u?s?[wdq][bwd]|[bwdq]2m|m2[bwdq])|v(broadcast|extract|insert|shuf)[fi](32|64)x\d|vcvt\w*(2u|u\w+2|qq)\w*"
+)
 # Begin with v and are no vector instructions.
 _OTHER_V = re.compile(
     r"ver[rw]|vm(call|launch|resume|xo[nf]f?|read|write|ptrld|ptrst|clear|func|mcall|load|save|run)[bwlq]?"
@@ -62,6 +73,13 @@ def is_vex(mnemonic: str, operands: str) -> bool:
     if _VEX_GENERAL.fullmatch(mnemonic):
         return True
     return mnemonic.startswith("v") and not _OTHER_V.fullmatch(mnemonic)
+
+
+def is_beyond_avx2(mnemonic: str, operands: str) -> bool:
+    """Whether a vector instruction has an encoding that processors with AVX2 alone lack."""
+    if mnemonic.startswith("{"):  # also {vex}, of instructions that came with AVX-512 first
+        return True
+    return bool(_EVEX_OPERANDS.search(operands) or _EVEX_MNEMONIC.fullmatch(mnemonic))
 
 
 def home_of(symbol: str) -> str | None:
@@ -113,14 +131,14 @@ def instruction_problems(path: Path) -> list[str]:
         if not found:
             continue
         home = home_of(function)
-        if home:
-            if SETS[home].search(line):
-                used.add(home)
-        elif is_vex(found["mnemonic"], found["operands"]) and (member, function) not in reported:
+        if home and SETS[home].search(line):
+            used.add(home)
+        if home in EVEX_SETS or (member, function) in reported:
+            continue
+        if (is_beyond_avx2 if home else is_vex)(found["mnemonic"], found["operands"]):
             reported.add((member, function))
-            problems.append(
-                f"{member}: {function} holds '{' '.join(line.split()[1:])}', which a baseline processor lacks"
-            )
+            lacks = f"processor with {home} alone" if home else "baseline processor"
+            problems.append(f"{member}: {function} holds '{' '.join(line.split()[1:])}', which a {lacks} lacks")
     problems += [f"{path.name}: no function of {name} uses its own multiply-add" for name in sorted(present - used)]
     return problems
 

@@ -35,6 +35,16 @@ __attribute__((target("avx2,fma"))) void add(const float* a, float* out) {
 """
 
 
+WIDE_KERNEL = """
+namespace evidex::kernels::avx512 {
+__attribute__((target("avx512f"))) void add(const float* a, float* out) {
+  const __m512 v = _mm512_loadu_ps(a);
+  _mm512_storeu_ps(out, _mm512_fmadd_ps(v, v, v));
+}
+}
+"""
+
+
 def compile_text(folder: Path, name: str, text: str, *flags: str) -> Path:
     source = folder / f"{name}.cpp"
     source.write_text("#include <immintrin.h>\n" + text)
@@ -48,8 +58,20 @@ def compile_file(folder: Path, source: Path, *flags: str) -> Path:
     return target
 
 
-def test_a_kernel_in_its_namespace_is_fine(tmp_path: Path) -> None:
-    assert check_symbols.problems_of(compile_text(tmp_path, "avx2", KERNEL)) == []
+@pytest.mark.parametrize(("isa", "text"), [("avx2", KERNEL), ("avx512", WIDE_KERNEL)])
+def test_a_kernel_in_its_namespace_is_fine(tmp_path: Path, isa: str, text: str) -> None:
+    assert check_symbols.problems_of(compile_text(tmp_path, isa, text)) == []
+
+
+def test_avx512_in_the_namespace_of_avx2_is_reported(tmp_path: Path) -> None:
+    """Instructions that only the larger set has; the other way round they are welcome."""
+    text = KERNEL + WIDE_KERNEL.replace("kernels::avx512", "kernels::avx2").replace("add(", "wider(")
+    found = check_symbols.problems_of(compile_text(tmp_path, "avx2", text))
+    assert len(found) == 1
+    assert "avx25wider" in found[0]
+    assert "processor with avx2 alone lacks" in found[0]
+    narrow = WIDE_KERNEL + KERNEL.replace("kernels::avx2", "kernels::avx512").replace("add(", "narrower(")
+    assert check_symbols.problems_of(compile_text(tmp_path, "avx512", narrow)) == []
 
 
 def test_avx_outside_the_namespace_is_reported(tmp_path: Path) -> None:
@@ -85,10 +107,16 @@ def test_a_template_named_after_the_namespace_is_not_inside_it(tmp_path: Path) -
     assert any("defines _ZN3Box" in problem for problem in found)
 
 
-def test_a_set_that_runs_generic_code_is_reported(tmp_path: Path) -> None:
-    text = "namespace evidex::kernels::avx2 { float dot(float a, float b) { return a * b; } }"
-    found = check_symbols.problems_of(compile_text(tmp_path, "avx2", text))
-    assert found == ["avx2.cpp.o: no function of avx2 uses its own multiply-add"]
+@pytest.mark.parametrize(
+    ("isa", "text"),
+    [
+        ("avx2", "namespace evidex::kernels::avx2 { float dot(float a, float b) { return a * b; } }"),
+        ("avx512", KERNEL.replace("kernels::avx2", "kernels::avx512")),
+    ],
+)
+def test_a_set_that_runs_generic_code_is_reported(tmp_path: Path, isa: str, text: str) -> None:
+    found = check_symbols.problems_of(compile_text(tmp_path, isa, text))
+    assert found == [f"{isa}.cpp.o: no function of {isa} uses its own multiply-add"]
 
 
 def test_an_inline_function_of_an_arch_object_is_reported(tmp_path: Path) -> None:
@@ -151,12 +179,39 @@ def test_which_instructions_count(mnemonic: str, operands: str, expected: bool) 
 
 
 @pytest.mark.parametrize(
+    ("mnemonic", "operands", "expected"),
+    [
+        ("vaddps", "%zmm0,%zmm1,%zmm2", True),
+        ("vaddps", "%ymm16,%ymm1,%ymm2", True),
+        ("vaddps", "(%rax){1to8},%ymm1,%ymm2", True),
+        ("vmovups", "(%rax),%ymm0{%k1}{z}", True),
+        ("vpternlogd", "$0xff,%ymm0,%ymm1,%ymm2", True),
+        ("vmovdqu8", "(%rax),%xmm0", True),
+        ("vpdpbusd", "%ymm0,%ymm1,%ymm2", True),
+        ("{vex}", "vpdpbusd %ymm0,%ymm1,%ymm2", True),
+        ("vcvtps2udq", "%ymm0,%ymm1", True),
+        ("vaddps", "%ymm15,%ymm1,%ymm2", False),
+        ("vmovdqu", "(%rax),%ymm0", False),
+        ("vextractf128", "$0x1,%ymm0,%xmm0", False),
+        ("vpmaddubsw", "%ymm0,%ymm1,%ymm2", False),
+        ("vpmovsxwd", "%xmm0,%ymm0", False),
+        ("vpermq", "$0xd8,%ymm0,%ymm0", False),
+        ("vcvtps2ph", "$0x0,%ymm0,%xmm0", False),
+    ],
+)
+def test_which_instructions_an_avx2_processor_lacks(mnemonic: str, operands: str, expected: bool) -> None:
+    assert check_symbols.is_beyond_avx2(mnemonic, operands) is expected
+
+
+@pytest.mark.parametrize(
     ("symbol", "home"),
     [
         ("_ZN6evidex7kernels4avx212_GLOBAL__N_15reachEPKff", "avx2"),
         ("_ZN6evidex7kernels4avx212_GLOBAL__N_1L4scanINS2_6CosineEEEvPKfS6_mmmPf.constprop.0", "avx2"),
         ("_ZN6evidex7kernels4avx25helpEv.part.0.isra.0", "avx2"),
         ("_ZN6evidex7kernels4avx26kTableE", "avx2"),
+        ("_ZN6evidex7kernels6avx51212_GLOBAL__N_15reachEPKff", "avx512"),
+        ("_ZN6evidex7kernels6avx5126kTableE", "avx512"),
         ("_ZN6evidex7kernels6scalar6kTableE", None),
         ("_ZN6evidex7kernels8avx2_foo3barEv", None),
         ("_ZNSt5arrayIN6evidex7kernels4avx25LanesELm4EE4dataEv", None),
@@ -169,7 +224,7 @@ def test_whose_a_symbol_is(symbol: str, home: str | None) -> None:
 
 
 @pytest.mark.parametrize("flags", [("-O3",), ("-O0",)])
-@pytest.mark.parametrize("isa", ["avx2", "scalar"])
+@pytest.mark.parametrize("isa", ["avx512", "avx2", "scalar"])
 def test_our_own_arch_files(tmp_path: Path, isa: str, flags: tuple[str, ...]) -> None:
     source = ROOT / "cpp" / "kernels" / "arch" / f"{isa}.cpp"
     path = compile_file(tmp_path, source, "-I", str(ROOT / "cpp"), "-ffp-contract=off", *flags)

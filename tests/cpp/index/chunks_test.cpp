@@ -49,8 +49,12 @@ TEST(chunks_follow_each_other_double_and_hold_whole_mask_words) {
 }
 
 TEST(a_chunk_holds_its_rows) {
-  index::Chunk chunk(64, 3);
-  CHECK_EQ(chunk.vectors.size(), 192U);
+  index::Chunk chunk(64, 3 * sizeof(float));
+  CHECK_EQ(chunk.vectors.size(), 192U * sizeof(float));
   CHECK_EQ(chunk.ids.size(), 64U);
   CHECK_EQ(chunk.rules.size(), 64U);
+  CHECK_EQ(chunk.groups.size(), 64U);
+  const index::CodeChunk codes(64, 16);
+  CHECK_EQ(codes.high.size(), 64U * 16U);
+  CHECK_EQ(codes.low.size(), 64U * 16U);
 }

@@ -4,7 +4,7 @@
 //
 // P7, P5, P4, P1. Seen red with: > in place of >= in either reach(), `better` comparing ids downward,
 // push() comparing only scores, the rows still waiting at the end of a range not flushed, rows of a block
-// selected whether permitted or not, dead rows left in, ranges of search_by_rows one word short, the last
+// selected whether permitted or not, dead rows left in, ranges of mask words one word short, the last
 // worker's selection not merged.
 #include "index/flat.hpp"
 
@@ -221,7 +221,8 @@ TEST(the_plan_says_what_comes_back_and_bounds_the_workers) {
   const auto snapshot = world.store.snapshot();
   const Bitmask all = Bitmask::ones(world.rows());
   const auto workers = [&](std::size_t count, unsigned threads, const Bitmask& allow) {
-    return index::plan(*snapshot, {world.given.data(), count, 10, allow, threads}).workers;
+    const Bitmask* const mask[] = {&allow};
+    return index::plan(*snapshot, {world.given.data(), count, 10, mask, {}, threads}).workers;
   };
   CHECK_EQ(workers(1, 8, all), 1U);  // far too little work to wake anyone
   CHECK_EQ(workers(kQueries, 1, all), 1U);
@@ -229,9 +230,12 @@ TEST(the_plan_says_what_comes_back_and_bounds_the_workers) {
   CHECK_EQ(workers(kQueries, 0, all), 1U);
   CHECK_EQ(workers(kQueries, 8, Bitmask(world.rows(), {})), 1U);
   CHECK_EQ(workers(0, 8, all), 1U);
-  const index::Plan planned = index::plan(*snapshot, {world.given.data(), 1, 10, all, 1});
-  CHECK_EQ(planned.permitted, snapshot->live_rows());
-  CHECK_EQ(planned.returned, 10U);
+  const Bitmask* const mask[] = {&all};
+  const index::Plan planned = index::plan(*snapshot, {world.given.data(), 1, 10, mask, {}, 1});
+  CHECK_EQ(planned.masks.size(), 1U);
+  CHECK_EQ(planned.masks[0].permitted, snapshot->live_rows());
+  CHECK_EQ(planned.masks[0].returned, 10U);
+  CHECK(!planned.masks[0].prescan);  // rows of so few components have no codes
 }
 
 TEST(queries_are_checked_before_anything_is_written) {
@@ -252,9 +256,10 @@ TEST(a_stop_ends_a_search) {
   Random random(check::seed(), "stop");
   const World world(3000, 8, kernels::kMetrics[0], kQueries, random);
   const Bitmask all = Bitmask::ones(world.rows());
+  const Bitmask* const mask[] = {&all};
   for (const std::size_t count : {std::size_t{1}, std::size_t{20}, kQueries}) {
     for (const unsigned workers : {1U, 3U}) {
-      const index::Query query{world.given.data(), count, 5, all, workers};
+      const index::Query query{world.given.data(), count, 5, mask, {}, workers};
       index::Plan planned = index::plan(*world.store.snapshot(), query);
       planned.workers = workers;
       const index::Sink nowhere = [](std::size_t, const std::vector<search::Hit>&) {};

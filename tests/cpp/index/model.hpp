@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "check.hpp"
+#include "coding.hpp"
 #include "index/row_store.hpp"
+#include "kernels/dispatch.hpp"
 #include "random.hpp"
 #include "reference.hpp"
 
@@ -20,6 +22,7 @@ struct ModelRow {
   std::int64_t id;
   std::vector<float> vector;  // as stored
   std::uint32_t rule;
+  std::int64_t group;
   bool dead;
 };
 
@@ -28,8 +31,9 @@ struct Rows {
   std::vector<std::int64_t> ids;
   std::vector<float> vectors;
   std::vector<std::uint32_t> rules;
+  std::vector<std::int64_t> groups;  // or empty
 
-  index::Batch batch() const { return {ids, vectors.data(), rules}; }
+  index::Batch batch() const { return {ids, vectors.data(), rules, groups}; }
 };
 
 inline Rows random_rows(std::size_t n, std::size_t dim, std::int64_t id_range, Random& random,
@@ -51,7 +55,8 @@ inline Rows random_rows(std::size_t n, std::size_t dim, std::int64_t id_range, R
 
 class Model {
  public:
-  Model(std::size_t dim, const kernels::Metric& metric) : dim_(dim), metric_(metric) {}
+  Model(std::size_t dim, const kernels::Metric& metric, codecs::Codec codec = codecs::Codec::float32)
+      : dim_(dim), metric_(metric), codec_(codec) {}
 
   /// Adds rows; those whose id is stored replace the old row.
   void put(const Rows& rows) {
@@ -61,8 +66,10 @@ class Model {
       const auto begin = rows.vectors.begin() + static_cast<std::ptrdiff_t>(i * dim_);
       std::vector<float> vector(begin, begin + static_cast<std::ptrdiff_t>(dim_));
       if (metric_.unit_rows) vector = reference::unit<reference::LibraryFma>(std::move(vector));
+      vector = reference::stored(std::move(vector), codec_);
       row_of_[rows.ids[i]] = layout_.size();
-      layout_.push_back({rows.ids[i], std::move(vector), rows.rules[i], false});
+      const std::int64_t group = rows.groups.empty() ? rows.ids[i] : rows.groups[i];
+      layout_.push_back({rows.ids[i], std::move(vector), rows.rules[i], group, false});
     }
   }
   void remove(std::span<const std::int64_t> ids) {
@@ -79,9 +86,22 @@ class Model {
  private:
   std::size_t dim_;
   kernels::Metric metric_;
+  codecs::Codec codec_;
   std::vector<ModelRow> layout_;
   std::map<std::int64_t, std::size_t> row_of_;  // live ids
 };
+
+/// A row as float32, whatever form it is kept in.
+inline std::vector<float> vector_of(const index::Snapshot& snapshot, std::size_t row) {
+  const std::size_t c = index::ChunkOf::of(row);
+  std::vector<float> scratch(snapshot.dim);
+  const float* found = snapshot.vector(kernels::active(), c, row - index::ChunkOf::begin(c), scratch.data());
+  return {found, found + snapshot.dim};
+}
+
+inline bool is_dead(const index::Snapshot& snapshot, std::size_t row) {
+  return ((snapshot.dead_word(row / 64) >> (row % 64)) & 1) != 0;
+}
 
 /// Everything a snapshot says, row by row.
 inline void check_snapshot(const index::Snapshot& snapshot, const std::vector<ModelRow>& layout) {
@@ -93,7 +113,8 @@ inline void check_snapshot(const index::Snapshot& snapshot, const std::vector<Mo
     live += row.dead ? 0 : 1;
     CHECK_EQ(alive.test(r), !row.dead);
     CHECK_EQ(snapshot.id(r), row.id);
-    const float* vector = snapshot.vector(r);
+    CHECK_EQ(snapshot.group(r), row.group);
+    const std::vector<float> vector = vector_of(snapshot, r);
     for (std::size_t i = 0; i < row.vector.size(); ++i) CHECK_BITS(vector[i], row.vector[i]);
   }
   CHECK_EQ(snapshot.live_rows(), live);

@@ -56,9 +56,10 @@ struct Kept {
   std::vector<check::ModelRow> layout;
 };
 
-void live_long(const kernels::Metric& metric, std::size_t dim, std::size_t steps, std::size_t most, Random& random) {
-  RowStore store(dim, metric);
-  Model model(dim, metric);
+void live_long(const kernels::Metric& metric, codecs::Codec codec, std::size_t dim, std::size_t steps, std::size_t most,
+               Random& random) {
+  RowStore store(dim, metric, {codec, true});
+  Model model(dim, metric, codec);
   Stop stop;
   std::vector<Kept> kept{{store.snapshot(), model.layout()}};
   std::int64_t next_automatic = 0;
@@ -66,6 +67,9 @@ void live_long(const kernels::Metric& metric, std::size_t dim, std::size_t steps
     const std::size_t n = random.below(most + 1);
     const std::uint64_t generation = store.snapshot()->generation;
     Rows rows = check::random_rows(n, dim, 4 * static_cast<std::int64_t>(most), random);
+    if (random.one_in(2)) {
+      for (std::size_t i = 0; i < n; ++i) rows.groups.push_back(random.between(-3, 3));
+    }
     bool changed = n > 0;
     switch (random.below(4)) {
       case 0: {
@@ -151,7 +155,17 @@ TEST(the_same_as_the_model_over_a_long_life) {
   for (const kernels::Metric& metric : kMetrics) {
     for (const std::size_t most : {3U, 40U, 300U}) {
       const check::Note note(metric.name, ", up to ", most, " rows a call");
-      live_long(metric, 1 + random.below(20), check::times(60, 1500), most, random);
+      live_long(metric, codecs::Codec::float32, 1 + random.below(20), check::times(60, 1500), most, random);
+    }
+  }
+}
+
+TEST(the_same_as_the_model_in_other_forms) {
+  Random random(check::seed(), "other forms");
+  for (const kernels::Metric& metric : kMetrics) {
+    for (const codecs::Codec codec : {codecs::Codec::float16, codecs::Codec::int8}) {
+      const check::Note note(metric.name, ", ", codecs::facts(codec).name);
+      live_long(metric, codec, 1 + random.below(40), check::times(40, 1000), 150, random);
     }
   }
 }
@@ -255,8 +269,8 @@ TEST(automatic_ids_go_on_above_the_largest_and_are_never_used_again) {
   Stop stop;
   const float vector = 1;
   const std::uint32_t rule = 0;
-  const auto automatic = [&] { return store.add_automatic({{}, &vector, {&rule, 1}}, stop); };
-  const auto given = [&](std::int64_t id) { store.upsert({{&id, 1}, &vector, {&rule, 1}}, stop); };
+  const auto automatic = [&] { return store.add_automatic({{}, &vector, {&rule, 1}, {}}, stop); };
+  const auto given = [&](std::int64_t id) { store.upsert({{&id, 1}, &vector, {&rule, 1}, {}}, stop); };
   CHECK_EQ(automatic(), 0);
   CHECK_EQ(automatic(), 1);
   store.remove(std::vector<std::int64_t>{1});
@@ -267,7 +281,7 @@ TEST(automatic_ids_go_on_above_the_largest_and_are_never_used_again) {
   given(5);
   CHECK_EQ(automatic(), 1002);
   const float bad = std::nanf("");
-  CHECK_THROWS(store.add_automatic({{}, &bad, {&rule, 1}}, stop), InvalidInput, "nan");
+  CHECK_THROWS(store.add_automatic({{}, &bad, {&rule, 1}, {}}, stop), InvalidInput, "nan");
   CHECK_EQ(automatic(), 1003);
   given(kLast - 1);
   CHECK_EQ(automatic(), kLast);

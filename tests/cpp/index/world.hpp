@@ -2,6 +2,7 @@
 // A store with dead rows and many equal scores, some queries, and every score by brute force.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -21,23 +22,28 @@ struct Answer {
   std::vector<float> scores;
   std::size_t width = 0;
   index::Plan planned;
+  index::Trace trace;
+
+  const index::MaskPlan& only() const { return planned.masks.at(0); }
 };
 
-/// A search on exactly `workers` threads, however little there is to do.
-inline Answer search_on(const index::Snapshot& snapshot, const float* queries, std::size_t count, std::size_t k,
-                        const search::Bitmask& allow, unsigned workers, std::size_t extra_width = 0) {
-  const index::Query query{queries, count, k, allow, workers};
+/// A search on exactly query.threads threads, however little there is to do.
+inline Answer search_on(const index::Snapshot& snapshot, const index::Query& query, std::size_t extra_width = 0) {
   Answer answer;
   answer.planned = index::plan(snapshot, query);
-  CHECK(answer.planned.workers >= 1 && answer.planned.workers <= workers);
-  answer.planned.workers = workers;
-  answer.width = answer.planned.returned + extra_width;
-  answer.ids.assign(count * answer.width, -77);
-  answer.scores.assign(count * answer.width, 77);
+  CHECK(answer.planned.workers >= 1 && answer.planned.workers <= query.threads);
+  CHECK_EQ(answer.planned.masks.size(), query.masks.size());
+  answer.planned.workers = query.threads;
+  for (const index::MaskPlan& mask : answer.planned.masks) answer.width = std::max(answer.width, mask.returned);
+  answer.width += extra_width;
+  answer.ids.assign(query.count * answer.width, -77);
+  answer.scores.assign(query.count * answer.width, 77);
+  std::vector<int> calls(query.count);
   Stop stop;
-  index::search(
+  answer.trace = index::search(
       snapshot, query, answer.planned,
       [&](std::size_t q, const std::vector<search::Hit>& hits) {
+        ++calls[q];
         for (std::size_t i = 0; i < answer.width; ++i) {
           const bool real = i < hits.size();
           answer.ids[q * answer.width + i] = real ? hits[i].id : -1;
@@ -45,13 +51,22 @@ inline Answer search_on(const index::Snapshot& snapshot, const float* queries, s
         }
       },
       stop);
+  for (const int times_called : calls) CHECK_EQ(times_called, 1);
   return answer;
+}
+
+/// The same with one mask for all queries.
+inline Answer search_on(const index::Snapshot& snapshot, const float* queries, std::size_t count, std::size_t k,
+                        const search::Bitmask& allow, unsigned workers, std::size_t extra_width = 0) {
+  const search::Bitmask* const masks[] = {&allow};
+  return search_on(snapshot, {queries, count, k, masks, {}, workers}, extra_width);
 }
 
 class World {
  public:
-  World(std::size_t n, std::size_t dim, const kernels::Metric& metric, std::size_t queries, Random& random)
-      : store(dim, metric), model_(dim, metric), metric_(metric) {
+  World(std::size_t n, std::size_t dim, const kernels::Metric& metric, std::size_t queries, Random& random,
+        index::Storage storage = {})
+      : store(dim, metric, storage), model_(dim, metric, storage.codec), metric_(metric) {
     Stop stop;
     const auto range = static_cast<std::int64_t>(n * 3 + 10);
     const Rows rows = random_rows(n, dim, range, random, true);
@@ -100,10 +115,10 @@ class World {
     const Answer answer = search_on(*store.snapshot(), given.data() + first * dim(), count, k, allow, workers, extra);
     for (std::size_t q = 0; q < count; ++q) {
       const auto& ranked = ranked_by_query[first + q];
-      CHECK_EQ(answer.planned.permitted, ranked.size());
-      CHECK_EQ(answer.planned.returned, std::min(k, ranked.size()));
+      CHECK_EQ(answer.only().permitted, ranked.size());
+      CHECK_EQ(answer.only().returned, std::min(k, ranked.size()));
       for (std::size_t i = 0; i < answer.width; ++i) {
-        const bool real = i < answer.planned.returned;
+        const bool real = i < answer.only().returned;
         CHECK_EQ(answer.ids[q * answer.width + i], real ? ranked[i].id : -1);
         CHECK_BITS(answer.scores[q * answer.width + i],
                    real ? ranked[i].score : -std::numeric_limits<float>::infinity());
