@@ -153,7 +153,7 @@ bool halves_agree(const HalfKernels& mine, const HalfKernels& reference, std::ui
     mine.widen(halves.data(), kBlock, values.data());
     if (!same(values, expected)) return false;
     if (begin / kBlock % 7 != 0) continue;
-    std::array<float, 4 * kBlock> around;
+    std::array<float, std::size_t{4} * kBlock> around;
     for (std::size_t i = 0; i < kBlock; ++i) {
       const float next = values[i + 1 < kBlock ? i + 1 : i];
       const float halfway = values[i] + (next - values[i]) * 0.5F;

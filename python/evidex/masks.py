@@ -123,6 +123,8 @@ class Guard:
         ``allow`` may be one for each query: a list or tuple of AllowMasks, or bools [nq, n]. Queries that name the same
         mask, or the same bools, share one.
         """
+        if nq == 0 and isinstance(allow, (list, tuple)) and not allow:
+            allow = None  # one mask for each of no queries
         if not _is_per_query(allow):
             return [self.narrowed(snapshot, principal, allow)], np.empty(0, dtype=np.uint32)
         if len(allow) != nq:

@@ -27,7 +27,7 @@ def fitting(d: Data, codec: str) -> Data:
 def test_a_codec_is_brute_force_over_decoded_rows(
     d: Data, codec: str, k: int, prescan: bool, isas: tuple[str, str]
 ) -> None:
-    """Also where one instruction set writes and another searches."""
+    """Also where one instruction set writes and another searches. Seen red: codes cut off instead of rounded."""
     d = fitting(d, codec)
     index = DenseIndex(d.queries.shape[1], metric=d.metric, codec=codec, prescan=prescan)
     with forced_isa(isas[0]):
@@ -49,7 +49,8 @@ def test_a_codec_is_brute_force_over_decoded_rows(
     seed=st.integers(0, 2**32 - 1),
 )
 def test_what_is_kept_of_a_row_depends_on_that_row_alone(d: Data, codec: str, isa: str, seed: int) -> None:
-    """P2, P5: among other rows, in another order, one by one, in place of another row."""
+    """P2, P5: among other rows, in another order, one by one, in place of another row. Seen red: a scale that is not
+    below that of the row before."""
     d = fitting(d, codec)
     if not len(d.ids):
         return

@@ -32,6 +32,7 @@ def best_of_groups(found: list[tuple[int, float]], group_of: dict[int, int], k: 
     density=st.sampled_from([0, 0.1, 0.9, 1]),
 )
 def test_groups_are_ranked_by_their_best_permitted_row(d: Data, groups: str, k: int, isa: str, density: float) -> None:
+    """Seen red: the worst row of a group kept."""
     rng = np.random.default_rng(len(d.ids))
     n = len(d.ids)
     numbers = {
@@ -60,7 +61,8 @@ def test_groups_are_ranked_by_their_best_permitted_row(d: Data, groups: str, k: 
 @more_examples
 @given(of=many(most_queries=3), k=st.integers(0, 140), more=st.sampled_from([1, 1, 20, 4000]), group_by=st.booleans())
 def test_top_k_is_a_prefix_of_a_larger_k_on_every_plan(of: Many, k: int, more: int, group_by: bool) -> None:
-    """P4, case B1: also where the smaller is found by a pre-scan and the larger by a scan."""
+    """P4, case B1: also where the smaller is found by a pre-scan and the larger by a scan. Seen red: seeds of a grouped
+    search chosen by row, not by group."""
     index = of.index()
     few, large = (index.search(of.queries, size, group_by=group_by) for size in (k, k + more))
     pairs: list[tuple[Any, Any]] = [(few.ids, large.ids), (few.scores, large.scores)]

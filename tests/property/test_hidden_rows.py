@@ -66,6 +66,7 @@ def worlds(draw: st.DrawFn) -> World:
 @more_examples
 @given(world=worlds(), group_by=st.booleans(), narrow=st.sampled_from(["no", "one for all", "one for each"]))
 def test_hidden_rows_change_nothing(world: World, group_by: bool, narrow: str) -> None:
+    """Seen red: a threshold found from rows that are not permitted; the plan chosen by rows stored, not permitted."""
     mine = world.alone.ids(principal=ALICE)
     assert world.full.ids(principal=ALICE).tobytes() == mine.tobytes()
     allow: Any = None

@@ -38,7 +38,8 @@ class IndexMachine(RuleBasedStateMachine):
     """Every failing call must leave the model and the index as they were.
 
     Seen red: remove() without the id table's erase; upsert that left the replaced row alive; next_id_ taken
-    from the number of rows instead of the largest id.
+    from the number of rows instead of the largest id; the first of two masks used for both of their queries; groups
+    not written.
     """
 
     masks = Bundle("masks")

@@ -22,7 +22,10 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 class PrescanMachine(RuleBasedStateMachine):
-    """Ids 0 to 2,199: about as many rows as a pre-scan needs, a few more or less."""
+    """Ids 0 to 2,199: about as many rows as a pre-scan needs, a few more or less.
+
+    Seen red: removed rows of every other mask word still permitted.
+    """
 
     @initialize(
         metric=st.sampled_from(reference.METRICS),

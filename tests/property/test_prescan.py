@@ -52,18 +52,21 @@ def check(of: Many, call: Call) -> None:
 @more_examples
 @given(case=cases)
 def test_whatever_the_codes_say_the_answer_is_brute_force(case: tuple[Many, Call]) -> None:
+    """Seen red: a threshold one place up, which loses ties; rows that are not permitted among the seeds; seeds of a
+    grouped search chosen by row; norms of codes rounded up to 16 bits under squared L2."""
     check(*case)
 
 
 @given(case=larger_cases)
 def test_whatever_a_sample_decides_the_answer_is_brute_force(case: tuple[Many, Call]) -> None:
-    """So many rows that how much the codes tell is found out first, and acted upon."""
+    """So many rows that how much the codes tell is found out first, and acted upon. Seen red: residuals times 0.9."""
     check(*case)
 
 
 @given(case=cases, rank=st.integers(0, 300), limit=st.none() | st.integers(0, 40))
 def test_a_radius_is_brute_force_cut_at_the_score(case: tuple[Many, Call], rank: int, limit: int | None) -> None:
-    """P1, P4, P6, P7, cases B19, G10: the threshold is a score that occurs, and the rows that have it stay."""
+    """P1, P4, P6, P7, cases B19, G10: the threshold is a score that occurs, and the rows that have it stay. Seen red:
+    a least score one place up after the codes were read."""
     of, call = case
     scores = of.scores()
     least = np.sort(scores[0])[-1 - rank]
@@ -86,7 +89,8 @@ def test_a_radius_is_brute_force_cut_at_the_score(case: tuple[Many, Call], rank:
 @pytest.mark.parametrize("prescan", [False, True])
 def test_a_few_rows_before_many_keep_their_places(isa: str, metric: str, nq: int, prescan: bool) -> None:
     """P7. Single permitted rows are collected, words full of them are taken at once: here the best rows stand alone
-    before, between and after such words."""
+    before, between and after such words. Seen red: a block that overwrites the planes, or the numbers, of rows that
+    wait."""
     rng = np.random.default_rng(1)
     rows = rng.standard_normal((64 * 50, 32)).astype(np.float32)
     rows *= np.where(np.arange(len(rows)) % 640 == 63, 3, 1)[:, None].astype(np.float32)
@@ -105,7 +109,8 @@ def test_a_few_rows_before_many_keep_their_places(isa: str, metric: str, nq: int
 @pytest.mark.parametrize(("metric", "codec"), list(zip(reference.METRICS, reference.CODECS, strict=True)))
 def test_threads_share_a_prescan(metric: str, codec: str, kind: str) -> None:
     """P5: with enough rows and queries for several workers, over one mask and over three; in the first kind of data
-    the high plane of the codes leaves few rows over, in the second it does not."""
+    the high plane of the codes leaves few rows over, in the second it does not. Seen red: the second worker's rows
+    left out."""
     rng = np.random.default_rng(7)
     pool = KINDS[kind](rng, 500, 64).astype(np.float32)
     n, nq = 20000, 33

@@ -22,6 +22,7 @@ def grouped(hits: Hits) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("group_by", [1, 0, None, "yes", "doc", 1.0])
 def test_group_by_is_true_or_false(index: DenseIndex, group_by: Any) -> None:
+    """Seen red: bool() for the check."""
     for call in (index.search, index.explain):
         with pytest.raises(InvalidInput, match="group_by: expected True or False"):
             call(EYE[0], group_by=group_by)
@@ -89,6 +90,7 @@ def test_groups_act() -> None:  # case B20
 
 @pytest.mark.parametrize("codec", reference.CODECS)
 def test_upsert_replaces_the_group(codec: str) -> None:
+    """Seen red: each row stored as its own group."""
     index = DenseIndex(3, codec=codec)
     index.add([10, 20, 30], EYE, groups=[1, 1, 1])
     assert grouped(index.search(EYE[1], 3, group_by=True)) == [(20, 1)]
@@ -117,7 +119,8 @@ def test_places_beyond_the_groups_hold_nothing() -> None:  # P6
 
 @pytest.mark.parametrize("rows", [600, 6000])
 def test_top_documents_not_top_chunks(rows: int) -> None:  # case G9
-    """One document whose chunks would fill the list, among others; the same with and without a pre-scan."""
+    """One document whose chunks would fill the list, among others; the same with and without a pre-scan. Seen red:
+    seeds of a grouped search chosen by chunk."""
     rng = np.random.default_rng(5)
     query = rng.standard_normal(32)
     chunks = query + 3 * rng.standard_normal((rows, 32))

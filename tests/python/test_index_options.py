@@ -62,6 +62,7 @@ def test_codec_is_float32_and_prescan_true_unless_said() -> None:
 
 @pytest.mark.parametrize("codec", reference.CODECS)
 def test_prescan_acts(codec: str) -> None:  # case B20
+    """Seen red: codes read whatever was said."""
     with_codes, without = filled(codec=codec), filled(codec=codec, prescan=False)
     assert with_codes.explain(ROWS[0]).plan == "exact pre-scan" + PLANS[codec]
     assert without.explain(ROWS[0]).plan == "exact scan" + PLANS[codec]
@@ -72,6 +73,7 @@ def test_prescan_acts(codec: str) -> None:  # case B20
 
 
 def test_the_plan_follows_from_permitted_rows_and_hits_alone() -> None:
+    """Seen red: rows stored where rows permitted were meant."""
     index = filled(np.concatenate([ROWS, ROWS[:200]]))
     allow = np.arange(2248) < 2048
 
@@ -108,6 +110,7 @@ def test_every_hit_is_certified(codec: str) -> None:
 
 @pytest.mark.parametrize("metric", ["ip", "l2"])
 def test_a_row_that_overflows_float16_is_named(metric: str) -> None:  # P8, case H8
+    """Seen red: only the first component looked at."""
     index = DenseIndex(3, metric=metric, codec="float16")
     index.add([7], EYE[:1])
     generation = index.explain(EYE[0]).operator

@@ -45,6 +45,7 @@ def test_every_form_of_one_mask_for_each_query() -> None:
 
 
 def test_a_mask_may_be_named_many_times() -> None:
+    """Seen red: hits written in the order of the masks."""
     index = line(6)
     odd, none = AllowMask.from_ids(index, [1, 3, 5]), AllowMask.from_ids(index, [])
     assert found(index, [odd, none, odd]) == [[1, 3], [-1, -1], [1, 3]]
@@ -58,7 +59,7 @@ def test_a_mask_may_be_named_many_times() -> None:
 
 @pytest.mark.parametrize("form", [list, tuple, np.array])
 def test_bools_in_a_row_are_one_mask_for_all(form: Callable[[list[bool]], Any]) -> None:
-    """Also where there are as many rows as queries."""
+    """Also where there are as many rows as queries. Seen red: every list taken for one mask for each query."""
     index = line(3)
     assert found(index, form([False, True, True])) == [[1, 2]] * 3
     assert found(index, [np.False_, np.True_, np.True_]) == [[1, 2]] * 3
@@ -108,6 +109,7 @@ def refusals(index: DenseIndex) -> list[tuple[Any, str]]:
 
 @pytest.mark.parametrize("number", range(len(refusals(line(5)))))
 def test_what_is_no_mask_for_each_query_is_refused(number: int) -> None:  # P3, P12
+    """Seen red: < for != between the number of masks and of queries."""
     index = line(5)
     allow, message = refusals(index)[number]
     for call in (index.search, index.radius):
@@ -117,6 +119,7 @@ def test_what_is_no_mask_for_each_query_is_refused(number: int) -> None:  # P3, 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_one_stale_mask_refuses_the_batch(place: int) -> None:  # P3
+    """Seen red: a mask's bits taken without asking for its layout."""
     index, other = line(5), line(5)
     masks = [AllowMask.from_ids(index, [1])] * 3
     masks[place] = AllowMask.from_ids(other, [1])
@@ -137,6 +140,7 @@ def test_rows_newer_than_a_mask_are_denied_in_a_list_too() -> None:
 
 
 def test_a_list_of_masks_never_widens_a_grant(guarded: DenseIndex) -> None:  # P3, cases A12, A13
+    """Seen red: the masks of a list taken without the grant."""
     everything, hidden = AllowMask.from_ids(guarded, [10, 20, 30]), AllowMask.from_ids(guarded, [30])
     hits = guarded.search(EYE, 3, principal=ALICE, allow=[everything, hidden, everything])
     assert hits.ids.tolist() == [[10, 20, -1], [-1, -1, -1], [10, 20, -1]]
@@ -147,7 +151,8 @@ def test_a_list_of_masks_never_widens_a_grant(guarded: DenseIndex) -> None:  # P
 
 
 def test_each_of_many_masks_is_that_of_its_query() -> None:  # cases A16, G5
-    """Mask i allows ids below i. In a process of its own, so that a hang would show."""
+    """Mask i allows ids below i. In a process of its own, so that a hang would show. Seen red: queries of several masks
+    taken together under the first one's."""
     out = run(
         """
         import numpy as np, evidex
@@ -181,3 +186,11 @@ def test_above_padding_width_follows_the_largest_mask(codec: str) -> None:  # P6
     hits = index.search(QUERIES, 2**40, allow=masks)
     assert hits.ids.shape == (3, 3)
     assert hits.counts.tolist() == [1, 3, 0]
+
+
+@pytest.mark.parametrize("allow", [[], ()])
+def test_no_masks_for_no_queries(allow: Any) -> None:
+    """Seen red: an empty list taken for bools of another dtype."""
+    index = DenseIndex(2)
+    index.add([1], [[1.0, 0.0]])
+    assert index.search(np.empty((0, 2)), 3, allow=allow).ids.shape == (0, 3)

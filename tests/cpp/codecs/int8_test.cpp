@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is kept of a coded row: its planes, and norms that are not too small and hardly too large.
 //
-// P7, B10.
+// P7, B10. Seen red with: residuals or norms times 0.9, a norm packed to eight bits, a residual packed downward,
+// components measured in float, 16 in place of 15 in the high plane's offset, a least scale of 2^-140.
 #include "codecs/int8.hpp"
 
 #include <cmath>

@@ -2,7 +2,7 @@
 // Flat search over rows kept in another form than float32, too short for a pre-scan: brute force over the decoded
 // rows, to the bit.
 //
-// P7, P5.
+// P7, P5. Seen red with: reach() of range_scan.hpp strictly above, selections of other workers not merged.
 #include <vector>
 
 #include "check.hpp"

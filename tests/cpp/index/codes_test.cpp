@@ -2,7 +2,8 @@
 // The life of the codes beside the rows: when they start, what they are coded from, and that every row has its own
 // whatever is written afterwards.
 //
-// P7, P9.
+// P7, P9. Seen red with: the last row not coded when codes start, rows coded without the reference at the start or
+// later, one that is not frozen, float16 rows coded before rounding.
 #include <cmath>
 #include <vector>
 

@@ -2,7 +2,8 @@
 // Readers search while codes start, grow and are written beside them: each answer is the brute force of the snapshot
 // it came from.
 //
-// P9, P7. For the thread sanitizer above all.
+// P9, P7. Seen red with facts of a neighbour and, under the thread sanitizer, with a snapshot published before its rows
+// are coded.
 #include <atomic>
 #include <chrono>
 #include <string>

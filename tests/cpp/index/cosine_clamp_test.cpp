@@ -2,7 +2,7 @@
 // Rows rounded to a longer form than length 1 lie below -1 opposite to a query, and so does the bound of their codes.
 // Their score is -1 all the same, and among equal scores ids decide: no row may be left out.
 //
-// P7, P4.
+// P7, P4. Seen red with the test against the metric's least score left out of usable_threshold.
 #include <cmath>
 #include <vector>
 

@@ -2,7 +2,12 @@
 // Search through codes against brute force over the rows as they are stored: ids, order and score bits, for every
 // metric, codec and kind of rows, with masks, groups, least scores, batches and threads drawn at random.
 //
-// P7, P5, P4, P1.
+// P7, P5, P4, P1. Seen red with: seeds taken from rows that are not permitted, seeds not grouped, a threshold just
+// above the k-th score, reach() of range_scan.hpp strictly above, facts of the first row or of a neighbour, facts of
+// the other level, bounds of gathered rows not written, waiting rows forgotten in either stage, dead rows left in, the
+// first mask for all queries, answers not put back into the queries' order, the last row not coded when codes start,
+// float16 rows coded before rounding, rows coded without the reference, one that is not frozen, a norm packed to eight
+// bits, selections of other workers not merged.
 #include "index/prescan.hpp"
 
 #include <cmath>
@@ -106,11 +111,11 @@ void live(const kernels::Metric& metric, index::Storage storage, Random& random,
   for (const Kind kind : check::kKinds) {
     const std::size_t rows = 2048 + random.below(4000);
     CodedWorld world({rows, kDims[random.below(std::size(kDims))], metric, storage, kind, kQueries}, random);
-    search_randomly(world, check::times(4, 60), random, ways);
+    search_randomly(world, check::times(3, 60), random, ways);
     world.remove(20, random);
-    search_randomly(world, check::times(4, 60), random, ways);
+    search_randomly(world, check::times(3, 60), random, ways);
     world.put(1 + random.below(300), random);
-    search_randomly(world, check::times(4, 60), random, ways);
+    search_randomly(world, check::times(3, 60), random, ways);
   }
 }
 

@@ -2,7 +2,7 @@
 // The stages of pass 2 leave out rows whose bound is below the threshold, and no others: an equal one stays. Bounds
 // lie a little above scores, so no search shows it.
 //
-// P7, P4.
+// P7, P4. Seen red with a threshold just above in LeftOver, facts of a neighbour, the last waiting rows forgotten.
 #include "index/refiner.hpp"
 
 #include <cmath>

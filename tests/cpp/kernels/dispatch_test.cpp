@@ -108,7 +108,12 @@ TEST(every_slot_is_filled) {
       CHECK(kernel.scan != nullptr);
       CHECK(kernel.gather != nullptr);
       CHECK(kernel.tile != nullptr);
+      CHECK(kernel.bound != nullptr);
     }
+    const kernels::CodeKernels& codes = status.table->codes;
+    CHECK(codes.scan != nullptr && codes.tile != nullptr && codes.unpack != nullptr);
+    CHECK(codes.quantise != nullptr && codes.measure != nullptr && codes.decode != nullptr);
+    CHECK(status.table->halves.narrow != nullptr && status.table->halves.widen != nullptr);
     CHECK(status.table->reach != nullptr);
     const bool scalar = status.name == "scalar";
     CHECK_EQ(status.table->lanes_kind, scalar ? "generic" : "native");

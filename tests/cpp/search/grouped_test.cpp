@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Grouped selection against sorting everything and keeping each group's first hit.
 //
-// P4.
+// P4. Seen red with: a group's hits not sorted before one is kept, groups cut after the k best rows were chosen.
 #include <algorithm>
 #include <limits>
 #include <map>
