@@ -2,6 +2,7 @@
 // When and how the codes beside the rows come to be.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/stop.hpp"
@@ -11,8 +12,12 @@ namespace evidex::index {
 
 /// Codes are not worth their memory for shorter rows (benchmarks/NOTES.md).
 inline constexpr std::size_t kLeastCodedDim = 32;
-/// From this many rows on they are kept: fewer are scored directly as fast.
-inline constexpr std::size_t kLeastRowsForReference = 2048;
+/// From this many rows on codes are kept, and used where so many are permitted (one number for both: what a caller is
+/// told of the plan must follow from its own rows). Fewer are scored directly as fast (benchmarks/NOTES.md).
+constexpr std::size_t least_coded_rows(std::size_t dim) {
+  constexpr std::size_t kComponents = 2048 * 384;
+  return std::clamp<std::size_t>(kComponents / dim, 512, 2048);
+}
 
 /// Room for the codes of all rows of `next`.
 void ensure_code_chunks(Snapshot& next);

@@ -137,8 +137,8 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
     MaskPlan of_mask;
     of_mask.permitted = snapshot.count_permitted(*mask);
     of_mask.returned = std::min(query.k, of_mask.permitted);
-    of_mask.prescan =
-        snapshot.can_prescan() && prescan_pays(of_mask.permitted, of_mask.returned, query.min_score > kNoScore);
+    of_mask.prescan = snapshot.can_prescan() &&
+                      prescan_pays(snapshot.dim, of_mask.permitted, of_mask.returned, query.min_score > kNoScore);
     planned.masks.push_back(of_mask);
   }
   double work = 0;

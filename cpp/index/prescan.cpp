@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "base/bits.hpp"
+#include "index/code_writer.hpp"
 #include "index/estimator.hpp"
 #include "index/refiner.hpp"
 
@@ -17,8 +18,7 @@ using search::TopK;
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-// Measured (benchmarks/NOTES.md): with fewer rows than these, scoring them all costs less.
-constexpr std::size_t kLeastPermitted = 2048;
+// Measured (benchmarks/NOTES.md): with fewer rows per hit, scoring them all costs less.
 constexpr std::size_t kLeastPerHit = 16;
 // More queries per tile no longer save loads; their bounds would only leave the cache.
 constexpr std::size_t kMostQueries = 16;
@@ -33,7 +33,7 @@ constexpr std::size_t kLeastSample = 1024;
 constexpr double kBothAtOnce = 0.15;
 constexpr double kBothLater = 0.35;
 constexpr double kScoring = 1.1;
-constexpr double kMostCost = 0.8;
+constexpr double kMostCost = 0.7;
 constexpr std::size_t kMostSharing = 8;
 // So many of a query's rows are enough to tell how the second level does.
 constexpr std::size_t kEnoughRows = 512;
@@ -142,8 +142,8 @@ std::optional<Level> worthwhile(const Tile& tile, Bounds& bounds, std::size_t en
 
 }  // namespace
 
-bool prescan_pays(std::size_t permitted, std::size_t returned, bool has_min_score) {
-  return permitted >= kLeastPermitted && (has_min_score || permitted / kLeastPerHit >= returned);
+bool prescan_pays(std::size_t dim, std::size_t permitted, std::size_t returned, bool has_min_score) {
+  return permitted >= least_coded_rows(dim) && (has_min_score || permitted / kLeastPerHit >= returned);
 }
 
 std::size_t prescan_queries(const Snapshot& snapshot) {

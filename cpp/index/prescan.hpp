@@ -12,7 +12,7 @@
 namespace evidex::index {
 
 /// Whether codes are worth it for so many permitted rows and hits, judged by nothing a caller may not know.
-bool prescan_pays(std::size_t permitted, std::size_t returned, bool has_min_score);
+bool prescan_pays(std::size_t dim, std::size_t permitted, std::size_t returned, bool has_min_score);
 
 /// Most queries of a tile, for the memory of their bounds.
 std::size_t prescan_queries(const Snapshot& snapshot);

@@ -65,10 +65,18 @@ class Refiner {
   /// Bounds the rows that wait; call it once at the end.
   void finish() {
     if (waiting_ == 0) return;
+    std::size_t word = 0;
+    std::uint64_t bits = 0;
     for (std::uint64_t stays = bound(); stays != 0; stays &= stays - 1) {
       const std::size_t row = rows_[static_cast<std::size_t>(std::countr_zero(stays))];
-      next_.word(row / kRows, std::uint64_t{1} << (row % kRows));
+      if (bits != 0 && row / kRows != word) {
+        next_.word(word, bits);
+        bits = 0;
+      }
+      word = row / kRows;
+      bits |= std::uint64_t{1} << (row % kRows);
     }
+    if (bits != 0) next_.word(word, bits);
     waiting_ = 0;
   }
 

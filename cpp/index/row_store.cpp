@@ -168,7 +168,7 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   ensure_chunks(*next);
   if (next->reference) ensure_code_chunks(*next);
   copy_in(*next, first_row, batch, stop);
-  if (next->prescan && !next->reference && next->rows >= kLeastRowsForReference) start_codes(*next, stop);
+  if (next->prescan && !next->reference && next->rows >= least_coded_rows(next->dim)) start_codes(*next, stop);
 
   const std::unique_lock lock(published_);
   ids_.reserve(ids_.size() + n);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/arch/tables.hpp"
 #include "kernels/self_test.hpp"
@@ -20,7 +19,8 @@ constexpr std::size_t kMostDim = 70;
 
 template <class T, std::size_t kSize>
 bool same(const std::array<T, kSize>& a, const std::array<T, kSize>& b) {
-  return std::memcmp(a.data(), b.data(), sizeof a) == 0;
+  using Bytes = std::array<unsigned char, sizeof a>;
+  return std::bit_cast<Bytes>(a) == std::bit_cast<Bytes>(b);
 }
 
 bool sums_agree(const CodeKernels& mine, const CodeKernels& reference, const std::int8_t* queries,

@@ -27,7 +27,7 @@ class DenseIndex(VectorReader):
     are ordered by score descending, then id ascending. Sums are 16 lanes of fused multiply-add reduced by a
     fixed tree, so batch size, threads, row order and instruction set never change a bit.
 
-    Rows are kept as float32 and, from 2,048 rows and 32 dimensions up, as int8 codes beside them (26 to 29 %
+    Rows are kept as float32 and, from 32 dimensions and at most 2,048 rows up, as int8 codes beside them (26 to 29 %
     more memory). An exact search reads the codes first, with a proven error bound, and then only the rows that can
     still be among the hits (docs/exactness.md): the answer is the same to the bit.
 

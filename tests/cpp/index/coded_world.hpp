@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "index/code_writer.hpp"
 #include "index/world.hpp"
 #include "random.hpp"
 #include "reference.hpp"
@@ -88,9 +89,10 @@ class CodedWorld {
         model_(shape.dim, shape.metric, shape.storage.codec),
         vectors_(shape.kind, shape.dim, random) {
     // Codes start somewhere in these batches, in one of them or between two.
-    const std::size_t before = 2048 - random.below(40);
+    const std::size_t start = index::least_coded_rows(shape.dim);
+    const std::size_t before = start - random.below(40);
     put(std::min(before, shape.rows), random);
-    while (rows() < shape.rows && rows() < 2060) put(1 + random.below(20) * random.below(2), random);
+    while (rows() < shape.rows && rows() < start + 12) put(1 + random.below(20) * random.below(2), random);
     if (rows() < shape.rows) put(shape.rows - rows(), random);
     for (std::size_t q = 0; q < shape.queries; ++q) {
       std::vector<float> query =

@@ -84,7 +84,7 @@ TEST(codes_start_with_the_row_that_makes_them_worth_it) {
         model.put(rows);
         return store.snapshot();
       };
-      put(index::kLeastRowsForReference - 5);
+      put(index::least_coded_rows(kDim) - 5);
       for (int i = 0; i < 4; ++i) CHECK(!put(1)->can_prescan());
       const auto before = store.snapshot();
       const auto started = put(1);
@@ -100,6 +100,21 @@ TEST(codes_start_with_the_row_that_makes_them_worth_it) {
       check_codes(*store.snapshot(), model);
       check_codes(*started, model);
     }
+  }
+}
+
+TEST(longer_rows_have_codes_sooner) {
+  Random random(check::seed(), "sooner");
+  for (const std::size_t dim : {384U, 400U, 768U, 2000U}) {
+    const std::size_t least = index::least_coded_rows(dim);
+    CHECK(least >= 512 && least <= 2048);
+    CHECK_EQ(least == 2048, dim == 384);
+    RowStore store(dim, kMetrics[0]);
+    Stop stop;
+    store.add(check::random_rows(least - 1, dim, 1000000, random).batch(), stop);
+    CHECK(!store.snapshot()->can_prescan());
+    store.upsert(check::random_rows(1, dim, 1000000, random).batch(), stop);
+    CHECK(store.snapshot()->can_prescan());
   }
 }
 

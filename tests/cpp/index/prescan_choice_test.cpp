@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "check.hpp"
+#include "index/code_writer.hpp"
 #include "index/coded_world.hpp"
 #include "index/prescan.hpp"
 #include "random.hpp"
@@ -59,13 +60,21 @@ Bitmask sparse_about_the_best(CodedWorld& world, const Asked& asked) {
 }  // namespace
 
 TEST(codes_pay_from_so_many_rows_on_and_for_a_share_of_them) {
-  CHECK(!index::prescan_pays(2047, 1, false));
-  CHECK(index::prescan_pays(2048, 1, false));
-  CHECK(index::prescan_pays(2048, 0, false));
-  CHECK(index::prescan_pays(2048, 128, false));
-  CHECK(!index::prescan_pays(2048, 129, false));
-  CHECK(index::prescan_pays(2048, 2048, true));
-  CHECK(!index::prescan_pays(2047, 2047, true));
+  CHECK(!index::prescan_pays(384, 2047, 1, false));
+  CHECK(index::prescan_pays(384, 2048, 1, false));
+  CHECK(index::prescan_pays(384, 2048, 0, false));
+  CHECK(index::prescan_pays(384, 2048, 128, false));
+  CHECK(!index::prescan_pays(384, 2048, 129, false));
+  CHECK(index::prescan_pays(384, 2048, 2048, true));
+  // Longer rows are worth it sooner, and never before they have codes.
+  CHECK(index::prescan_pays(1536, 512, 1, false));
+  CHECK(!index::prescan_pays(1536, 511, 1, false));
+  CHECK(!index::prescan_pays(64, 2047, 1, false));
+  for (const std::size_t dim : {32U, 384U, 500U, 1536U, 100000U}) {
+    CHECK(index::prescan_pays(dim, index::least_coded_rows(dim), 1, false));
+    CHECK(!index::prescan_pays(dim, index::least_coded_rows(dim) - 1, 1, false));
+  }
+  CHECK(!index::prescan_pays(384, 2047, 2047, true));
 }
 
 TEST(the_plan_of_each_mask_follows_the_rows_it_permits) {

@@ -122,14 +122,14 @@ void live(const kernels::Metric& metric, index::Storage storage, Random& random,
 }  // namespace
 
 TEST(the_same_as_brute_force_whatever_the_rows_and_the_call) {
+  Ways ways;
   for (const kernels::Metric& metric : kernels::kMetrics) {
     for (const Codec codec : {Codec::float32, Codec::float16, Codec::int8}) {
       Random random(check::seed(), codecs::facts(codec).name, static_cast<std::uint64_t>(metric.id));
-      Ways ways;
       live(metric, {codec, true}, random, ways);
-      CHECK(ways.coded > 30 && ways.plain > 5);
     }
   }
+  CHECK(ways.coded > 200 && ways.plain > 50);
 }
 
 TEST(the_same_without_codes) {
