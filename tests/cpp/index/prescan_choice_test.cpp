@@ -91,7 +91,7 @@ TEST(the_plan_of_each_mask_follows_the_rows_it_permits) {
     const index::MaskPlan& plan = answer.planned.masks[m];
     CHECK_EQ(plan.permitted, world.store.snapshot()->count_permitted(asked.masks[m]));
     CHECK_EQ(plan.returned, std::min<std::size_t>(150, plan.permitted));
-    CHECK_EQ(plan.prescan, index::prescan_pays(plan.permitted, plan.returned, false));
+    CHECK_EQ(plan.prescan, index::prescan_pays(32, plan.permitted, plan.returned, false));
   }
   CHECK(answer.planned.masks[0].prescan);
   CHECK(!answer.planned.masks[2].prescan);

@@ -132,6 +132,18 @@ TEST(the_same_as_brute_force_whatever_the_rows_and_the_call) {
   CHECK(ways.coded > 200 && ways.plain > 50);
 }
 
+TEST(long_rows_are_searched_through_codes_when_there_are_few) {
+  for (const kernels::Metric& metric : kernels::kMetrics) {
+    Random random(check::seed(), "long", static_cast<std::uint64_t>(metric.id));
+    Ways ways;
+    CodedWorld world({1200, 801, metric, {}, Kind::clusters, kQueries}, random);
+    search_randomly(world, check::times(8, 60), random, ways);
+    Asked asked;
+    asked.masks.push_back(Bitmask::ones(world.rows()));
+    CHECK(world.compare(asked).only().prescan);
+  }
+}
+
 TEST(the_same_without_codes) {
   for (const kernels::Metric& metric : kernels::kMetrics) {
     for (const Codec codec : {Codec::float32, Codec::int8}) {
