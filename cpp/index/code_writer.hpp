@@ -15,7 +15,7 @@ inline constexpr std::size_t kLeastCodedDim = 32;
 /// From this many rows on codes are kept, and used where so many are permitted (one number for both: what a caller is
 /// told of the plan must follow from its own rows). Fewer are scored directly as fast (benchmarks/NOTES.md).
 constexpr std::size_t least_coded_rows(std::size_t dim) {
-  constexpr std::size_t kComponents = 2048 * 384;
+  constexpr std::size_t kComponents = std::size_t{2048} * 384;
   return std::clamp<std::size_t>(kComponents / dim, 512, 2048);
 }
 
