@@ -44,7 +44,8 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
-ENGINE = VALUES | {"_arrays", "access", "hits", "index", "masks", "reading"}
+COLUMNS = VALUES | {"_column", "columns", "predicates"}
+ENGINE = COLUMNS | {"_arrays", "access", "audit", "hits", "index", "index_columns", "masks", "reading", "stored"}
 STORE = ENGINE | {"encoders", "store", "text"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
@@ -61,9 +62,13 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "handbook": VALUES | {"text"},
     "_arrays": VALUES,
     "hits": VALUES | {"_arrays"},
-    "access": VALUES,
-    "masks": VALUES | {"_arrays", "_core", "access"},
-    **dict.fromkeys(("index", "reading"), ENGINE | {"_core"}),
+    "access": VALUES | {"_core"},
+    "audit": VALUES | {"access"},
+    "_column": VALUES,
+    **dict.fromkeys(("columns", "predicates"), COLUMNS),
+    "index_columns": COLUMNS | {"_arrays", "_core"},
+    "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
+    **dict.fromkeys(("index", "reading", "stored"), ENGINE | {"_core"}),
     "store": STORE,
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),

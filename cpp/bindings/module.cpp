@@ -9,6 +9,7 @@ PYBIND11_MODULE(_core, m) {
   m.attr("__version__") = EVIDEX_VERSION;
   evidex::bindings::register_errors(m);
   evidex::bindings::register_cpu(m);
+  evidex::bindings::register_access(m);
   evidex::bindings::register_bitmask(m);
   evidex::bindings::register_row_store(m);
   evidex::bindings::register_testing(m);

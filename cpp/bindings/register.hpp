@@ -7,6 +7,7 @@ namespace evidex::bindings {
 
 void register_errors(pybind11::module_& m);
 void register_cpu(pybind11::module_& m);
+void register_access(pybind11::module_& m);
 void register_bitmask(pybind11::module_& m);
 void register_row_store(pybind11::module_& m);
 void register_testing(pybind11::module_& m);

@@ -73,6 +73,19 @@ void remove(RowStore& store, const Array<std::int64_t>& ids) {
   store.remove(given);
 }
 
+void set_rule(RowStore& store, const Array<std::int64_t>& groups, std::uint32_t rule) {
+  const auto given = elements(groups, "groups");
+  const py::gil_scoped_release unlocked;
+  store.set_rule(given, rule);
+}
+
+void optimize(RowStore& store, const Array<std::uint32_t>& rank_of_rule) {
+  const auto ranks = elements(rank_of_rule, "rank_of_rule");
+  Stop stop = stop_on_signal();
+  const py::gil_scoped_release unlocked;
+  store.optimize(ranks, stop);
+}
+
 py::tuple find(const RowStore& store, const Array<std::int64_t>& ids) {
   const auto given = elements(ids, "ids");
   index::Found found;
@@ -83,15 +96,39 @@ py::tuple find(const RowStore& store, const Array<std::int64_t>& ids) {
   return py::make_tuple(std::const_pointer_cast<Snapshot>(found.snapshot), to_array(std::move(found.rows)));
 }
 
+/// The number of a row of this snapshot.
+std::size_t row_number(const Snapshot& snapshot, std::int64_t number) {
+  if (number < 0 || static_cast<std::size_t>(number) >= snapshot.rows) {
+    throw InvalidInput("numbers: no row " + std::to_string(number) + " in this snapshot");
+  }
+  return static_cast<std::size_t>(number);
+}
+
+/// Which of these rows the mask permits and nobody removed.
+py::array_t<bool> readable(const Snapshot& snapshot, const Bitmask& mask, const Array<std::int64_t>& numbers) {
+  const auto rows = elements(numbers, "numbers");
+  py::array_t<bool> out(static_cast<py::ssize_t>(rows.size()));
+  bool* const target = out.mutable_data();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t row = row_number(snapshot, rows[i]);
+    target[i] = mask.test(row) && ((snapshot.dead_word(row / 64) >> (row % 64)) & 1) == 0;
+  }
+  return out;
+}
+
+py::array_t<std::int64_t> ids_of(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
+  std::vector<std::int64_t> ids;
+  for (const std::int64_t number : elements(numbers, "numbers"))
+    ids.push_back(snapshot.id(row_number(snapshot, number)));
+  return to_array(std::move(ids));
+}
+
 py::array_t<float> vectors(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
   const auto rows = elements(numbers, "numbers");
   py::array_t<float> out({static_cast<py::ssize_t>(rows.size()), static_cast<py::ssize_t>(snapshot.dim)});
   float* target = out.mutable_data();
   for (const std::int64_t number : rows) {
-    if (number < 0 || static_cast<std::size_t>(number) >= snapshot.rows) {
-      throw InvalidInput("numbers: no row " + std::to_string(number) + " in this snapshot");
-    }
-    const auto row = static_cast<std::size_t>(number);
+    const std::size_t row = row_number(snapshot, number);
     const std::size_t c = index::ChunkOf::of(row);
     const float* vector = snapshot.vector(kernels::active(), c, row - index::ChunkOf::begin(c), target);
     if (vector != target) std::copy_n(vector, snapshot.dim, target);
@@ -111,6 +148,7 @@ void register_row_store(py::module_& m) {
       .def_readonly("scores", &Answer::scores)
       .def_readonly("groups", &Answer::groups)
       .def_readonly("counts", &Answer::counts)
+      .def_readonly("rows", &Answer::rows)
       .def_property_readonly("masks", [](const Answer& answer) { return answer.plan.masks; })
       .def_property_readonly("workers", [](const Answer& answer) { return answer.plan.workers; })
       .def_property_readonly("abandoned", [](const Answer& answer) { return answer.trace.abandoned; });
@@ -125,10 +163,13 @@ void register_row_store(py::module_& m) {
           "grant",
           [](const Snapshot& s, const Array<std::uint8_t>& allowed) { return s.grant(elements(allowed, "allowed")); },
           py::arg("allowed").noconvert())
+      .def_property_readonly("rights_generation", [](const Snapshot& s) { return s.owners->generation(); })
       .def("count", &Snapshot::count_permitted, py::arg("mask"))
       .def(
           "ids", [](const Snapshot& s, const Bitmask& mask) { return to_array(s.permitted_ids(mask)); },
           py::arg("mask"))
+      .def("readable", &readable, py::arg("mask"), py::arg("numbers").noconvert())
+      .def("ids_of", &ids_of, py::arg("numbers").noconvert())
       .def("vectors", &vectors, py::arg("numbers").noconvert())
       .def("search", &search_best, py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
            py::arg("mask_of").noconvert(), py::arg("threads"), py::arg("grouped"))
@@ -144,6 +185,8 @@ void register_row_store(py::module_& m) {
       .def("upsert", &write<&RowStore::upsert>, py::arg("ids").noconvert(), py::arg("vectors").noconvert(),
            py::arg("rules").noconvert(), py::arg("groups").noconvert() = py::none())
       .def("remove", &remove, py::arg("ids").noconvert())
+      .def("set_rule", &set_rule, py::arg("groups").noconvert(), py::arg("rule"))
+      .def("optimize", &optimize, py::arg("rank_of_rule").noconvert())
       .def("find", &find, py::arg("ids").noconvert())
       .def("snapshot", [](const RowStore& store) { return std::const_pointer_cast<Snapshot>(store.snapshot()); });
 }

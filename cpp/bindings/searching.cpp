@@ -22,10 +22,12 @@ class Writer {
   Writer(Answer& answer, std::size_t nq, std::size_t width) : width_(width) {
     answer.ids = whole_numbers(nq, width);
     answer.groups = whole_numbers(nq, width);
+    answer.rows = whole_numbers(nq, width);
     answer.scores = py::array_t<float>({static_cast<py::ssize_t>(nq), static_cast<py::ssize_t>(width)});
     answer.counts = py::array_t<std::int64_t>(static_cast<py::ssize_t>(nq));
     ids_ = answer.ids.mutable_data();
     groups_ = answer.groups.mutable_data();
+    rows_ = answer.rows.mutable_data();
     scores_ = answer.scores.mutable_data();
     counts_ = answer.counts.mutable_data();
   }
@@ -38,6 +40,7 @@ class Writer {
       ids_[query * width_ + i] = hit.id;
       scores_[query * width_ + i] = hit.score;
       groups_[query * width_ + i] = hit.group;
+      rows_[query * width_ + i] = i < hits.size() ? static_cast<std::int64_t>(hit.row) : -1;
     }
   }
 
@@ -45,6 +48,7 @@ class Writer {
   std::size_t width_;
   std::int64_t* ids_;
   std::int64_t* groups_;
+  std::int64_t* rows_;
   float* scores_;
   std::int64_t* counts_;
 };

@@ -10,11 +10,12 @@
 
 namespace evidex::bindings {
 
-/// Results of one call as arrays [nq, width]; places beyond a query's hits hold id -1, score -infinity, group -1.
+/// Results of one call as arrays [nq, width]; places beyond a query's hits hold -1, and score -infinity.
 struct Answer {
   py::array_t<std::int64_t> ids;
   py::array_t<float> scores;
   py::array_t<std::int64_t> groups;
+  py::array_t<std::int64_t> rows;    // where the hits lie in the snapshot
   py::array_t<std::int64_t> counts;  // [nq]
   index::Plan plan;
   index::Trace trace;

@@ -16,12 +16,12 @@
 namespace evidex::index {
 
 struct Chunk {
-  Chunk(std::size_t rows, std::size_t row_bytes) : vectors(rows * row_bytes), ids(rows), rules(rows), groups(rows) {}
+  Chunk(std::size_t rows, std::size_t row_bytes) : vectors(rows * row_bytes), ids(rows), owners(rows), groups(rows) {}
 
-  AlignedBuffer<std::byte> vectors;    // [rows, row_bytes]: components in the codec's form; none for int8
-  AlignedBuffer<std::int64_t> ids;     // [rows]
-  AlignedBuffer<std::uint32_t> rules;  // [rows]
-  AlignedBuffer<std::int64_t> groups;  // [rows]
+  AlignedBuffer<std::byte> vectors;     // [rows, row_bytes]: components in the codec's form; none for int8
+  AlignedBuffer<std::int64_t> ids;      // [rows]
+  AlignedBuffer<std::uint32_t> owners;  // [rows]
+  AlignedBuffer<std::int64_t> groups;   // [rows]
 };
 
 /// int8 codes of a chunk's rows: beside the vectors, or instead of them.

@@ -92,7 +92,8 @@ class RangeScan {
     std::uint64_t reached = table_.reach(scores, top.threshold()) & bits;
     for (; reached != 0; reached &= reached - 1) {
       const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-      top.push({scores[i], snapshot_.id(numbers[i]), snapshot_.group(numbers[i])});
+      const std::size_t row = numbers[i];
+      top.push({scores[i], snapshot_.id(row), snapshot_.group(row), static_cast<std::uint32_t>(row)});
     }
   }
 

@@ -12,6 +12,8 @@
 #include "base/error.hpp"
 #include "base/float_state.hpp"
 #include "index/code_writer.hpp"
+#include "index/ownership.hpp"
+#include "index/relayout.hpp"
 #include "index/row_writer.hpp"
 
 namespace evidex::index {
@@ -19,13 +21,8 @@ namespace {
 
 std::atomic<std::uint64_t> g_layouts{0};
 
+constexpr std::size_t kMostRows = std::size_t{1} << 32;
 constexpr std::uint64_t kEndOfIds = std::uint64_t{1} << 63;
-
-void mark_dead(Snapshot::DeadBits& dead, std::int64_t row) {
-  const auto at = static_cast<std::size_t>(row);
-  if (dead.size() <= at / 64) dead.resize(at / 64 + 1);
-  dead[at / 64] |= Snapshot::Word{1} << (at % 64);
-}
 
 }  // namespace
 
@@ -44,6 +41,7 @@ RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, Storage stora
     empty->reference = std::make_shared<const std::vector<float>>(dim);
   }
   empty->layout = ++g_layouts;
+  empty->owners = owners_;
   current_ = std::move(empty);
 }
 
@@ -124,7 +122,8 @@ void RowStore::ensure_chunks(Snapshot& next) {
   next.chunks = std::move(grown);
 }
 
-void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop) {
+void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch,
+                       std::span<const std::uint32_t> owners, Stop& stop) {
   const FloatState state;
   RowWriter rows(next);
   constexpr std::size_t kRowsPerCheck = 256;
@@ -138,7 +137,7 @@ void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch&
     Chunk& chunk = *(*next.chunks)[c];
     const auto& groups = batch.groups.empty() ? batch.ids : batch.groups;
     std::memcpy(chunk.ids.data() + at, batch.ids.data() + done, n * sizeof(std::int64_t));
-    std::memcpy(chunk.rules.data() + at, batch.rules.data() + done, n * sizeof(std::uint32_t));
+    std::memcpy(chunk.owners.data() + at, owners.data() + done, n * sizeof(std::uint32_t));
     std::memcpy(chunk.groups.data() + at, groups.data() + done, n * sizeof(std::int64_t));
     done += n;
   }
@@ -150,7 +149,7 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   check_ids(batch.ids);
   // Only this thread writes, so ids_ and current_ may be read here without the lock.
   const auto next = next_snapshot();
-  std::shared_ptr<Snapshot::DeadBits> dead;
+  std::shared_ptr<DeadRows> dead;
   for (std::size_t i = 0; i < n; ++i) {
     const std::int64_t stored = ids_.find(batch.ids[i]);
     if (stored == IdTable::kAbsent) continue;
@@ -158,21 +157,29 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
       throw InvalidInput("ids: row " + std::to_string(i) + " has id " + std::to_string(batch.ids[i]) +
                          ", which is stored already; use upsert to replace it");
     }
-    if (!dead) dead = std::make_shared<Snapshot::DeadBits>(*next->dead);
-    mark_dead(*dead, stored);
+    if (!dead) dead = std::make_shared<DeadRows>(*next->dead);
+    dead->mark(static_cast<std::size_t>(stored));
     ++next->dead_rows;
   }
   if (dead) next->dead = std::move(dead);
+  const bool named = !batch.groups.empty();
+  const Ownership ownership = assign_owners(named ? batch.groups : batch.ids, named, batch.rules,
+                                            on_stored == OnStored::refuse ? OtherRule::refuse : OtherRule::replace,
+                                            *owners_, [&](std::int64_t group) { return owner_of(group); });
   const std::size_t first_row = next->rows;
   next->rows += n;
+  if (next->rows > kMostRows) throw InvalidInput("vectors: an index holds at most 2**32 rows, removed ones included");
   ensure_chunks(*next);
   if (next->reference) ensure_code_chunks(*next);
-  copy_in(*next, first_row, batch, stop);
+  copy_in(*next, first_row, batch, ownership.owners, stop);
   if (next->prescan && !next->reference && next->rows >= least_coded_rows(next->dim)) start_codes(*next, stop);
 
   const std::unique_lock lock(published_);
   ids_.reserve(ids_.size() + n);
+  group_owners_.reserve(group_owners_.size() + ownership.named.size());
+  owners_->set(ownership.rules);
   // Nothing below can fail.
+  for (const auto& [group, owner] : ownership.named) group_owners_.assign(group, owner);
   for (std::size_t i = 0; i < n; ++i) {
     ids_.assign(batch.ids[i], static_cast<std::int64_t>(first_row + i));
     next_id_ = std::max(next_id_, static_cast<std::uint64_t>(batch.ids[i]) + 1);
@@ -180,16 +187,55 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   current_ = next;
 }
 
+void RowStore::optimize(std::span<const std::uint32_t> rank_of_rule, Stop& stop) {
+  const std::lock_guard writer(writer_);
+  const std::vector<std::uint32_t> order = clustered_order(*current_, rank_of_rule);
+  const std::shared_ptr<Snapshot> next = relaid(*current_, order, stop);
+  next->layout = ++g_layouts;
+  ++next->generation;
+  IdTable ids;
+  ids.reserve(order.size());
+  for (std::size_t row = 0; row < next->rows; ++row) ids.assign(next->id(row), static_cast<std::int64_t>(row));
+
+  const std::unique_lock lock(published_);
+  std::swap(ids_, ids);
+  current_ = next;
+}
+
+std::int64_t RowStore::owner_of(std::int64_t group) const {
+  const std::int64_t named = group_owners_.find(group);
+  if (named != IdTable::kAbsent) return named;
+  const std::int64_t row = ids_.find(group);
+  if (row == IdTable::kAbsent) return IdTable::kAbsent;
+  const auto at = static_cast<std::size_t>(row);
+  return current_->group(at) == group ? static_cast<std::int64_t>(current_->owner(at)) : IdTable::kAbsent;
+}
+
+void RowStore::set_rule(std::span<const std::int64_t> groups, std::uint32_t rule) {
+  // The writer's lock too: between a batch's look at the owners and its publication no right may change.
+  const std::lock_guard writer(writer_);
+  std::vector<access::OwnerTable::Entry> entries;
+  entries.reserve(groups.size());
+  for (const std::int64_t group : groups) {
+    const std::int64_t owner = owner_of(group);
+    if (owner == IdTable::kAbsent) {
+      throw NotFound("group " + std::to_string(group) + " has no rows; no rule was changed");
+    }
+    entries.push_back({static_cast<std::uint32_t>(owner), rule});
+  }
+  owners_->set(entries);
+}
+
 void RowStore::remove(std::span<const std::int64_t> ids) {
   const std::lock_guard writer(writer_);
   if (ids.empty()) return;
   check_ids(ids);
   const auto next = next_snapshot();
-  auto dead = std::make_shared<Snapshot::DeadBits>(*next->dead);
+  auto dead = std::make_shared<DeadRows>(*next->dead);
   for (const std::int64_t id : ids) {
     const std::int64_t row = ids_.find(id);
     if (row == IdTable::kAbsent) throw NotFound("id " + std::to_string(id) + " is not stored; nothing was removed");
-    mark_dead(*dead, row);
+    dead->mark(static_cast<std::size_t>(row));
   }
   next->dead = std::move(dead);
   next->dead_rows += ids.size();

@@ -18,8 +18,8 @@
 
 namespace evidex::index {
 
-/// A batch to write: `vectors` is [n, dim], `rules` [n] (what access decides about each row), `groups` [n] or
-/// empty, which makes each row a group of its own, numbered like its id.
+/// A batch to write: `vectors` is [n, dim], `rules` [n] (of the rows' groups, kNoRule on an open index), `groups` [n]
+/// or empty, which makes each row a group of its own, numbered like its id.
 struct Batch {
   std::span<const std::int64_t> ids;
   const float* vectors;
@@ -43,17 +43,26 @@ class RowStore {
  public:
   RowStore(std::size_t dim, const kernels::Metric& metric, Storage storage = {});
 
-  /// Throws InvalidInput for an id that is negative, repeated in the batch, or already stored.
+  /// Throws InvalidInput for an id that is negative, repeated in the batch, or already stored, and for a group that
+  /// would have two rules.
   void add(const Batch& batch, Stop& stop);
 
   /// The same with ids of its own choosing: one above the largest id ever stored, and up. Returns the first.
   std::int64_t add_automatic(const Batch& batch, Stop& stop);
 
-  /// Adds new ids and replaces stored ones. A replaced row moves to the end of the layout.
+  /// Adds new ids and replaces stored ones. A replaced row moves to the end of the layout. Groups that were there get
+  /// the rule given.
   void upsert(const Batch& batch, Stop& stop);
 
   /// Throws NotFound when any id is unknown, InvalidInput when one is repeated.
   void remove(std::span<const std::int64_t> ids);
+
+  /// Gives groups another rule, for every snapshot at once. Throws NotFound for a group no row was ever stored of.
+  void set_rule(std::span<const std::int64_t> groups, std::uint32_t rule);
+
+  /// Puts rows under one rule side by side, rules in the order of their ranks, and drops removed rows: a new layout.
+  /// Ids and every answer stay what they are.
+  void optimize(std::span<const std::uint32_t> rank_of_rule, Stop& stop);
 
   std::shared_ptr<const Snapshot> snapshot() const;
 
@@ -66,13 +75,17 @@ class RowStore {
   void append(const Batch& batch, OnStored on_stored, Stop& stop);
   std::shared_ptr<Snapshot> next_snapshot() const;
   static void ensure_chunks(Snapshot& next);
-  static void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch, Stop& stop);
+  static void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch,
+                      std::span<const std::uint32_t> owners, Stop& stop);
+  std::int64_t owner_of(std::int64_t group) const;
   static void check_ids(std::span<const std::int64_t> ids);
 
   WriterMutex writer_;                   // one writer at a time
-  mutable std::shared_mutex published_;  // guards current_ and ids_
+  mutable std::shared_mutex published_;  // guards current_, ids_ and group_owners_
   std::shared_ptr<const Snapshot> current_;
   IdTable ids_;
+  std::shared_ptr<access::OwnerTable> owners_ = std::make_shared<access::OwnerTable>();
+  IdTable group_owners_;       // owners of groups that were named; a row without a group is found by its id
   std::uint64_t next_id_ = 0;  // unsigned: may be one past the largest int64
 };
 

@@ -36,10 +36,12 @@ Bitmask Snapshot::live() const {
 
 Bitmask Snapshot::grant(std::span<const std::uint8_t> allowed) const {
   std::vector<Word> words(this->words());
+  std::vector<std::uint64_t> granted;
+  owners->read([&](std::span<const std::uint32_t> rules) { granted = access::grant_owners(rules, allowed); });
   for (std::size_t c = 0; ChunkOf::begin(c) < rows; ++c) {
     const std::size_t begin = ChunkOf::begin(c);
     const std::size_t count = std::min(ChunkOf::rows(c), rows - begin);
-    access::compile_grant({(*chunks)[c]->rules.data(), count}, allowed, words.data() + begin / 64);
+    access::grant_rows({(*chunks)[c]->owners.data(), count}, granted, words.data() + begin / 64);
   }
   return Bitmask(rows, std::move(words));
 }

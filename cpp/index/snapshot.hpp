@@ -10,8 +10,10 @@
 #include <span>
 #include <vector>
 
+#include "access/owner_table.hpp"
 #include "codecs/codec.hpp"
 #include "index/chunks.hpp"
+#include "index/dead_rows.hpp"
 #include "kernels/metrics.hpp"
 #include "kernels/table.hpp"
 #include "search/bitmask.hpp"
@@ -20,7 +22,6 @@ namespace evidex::index {
 
 struct Snapshot {
   using Word = search::Bitmask::Word;
-  using DeadBits = std::vector<Word>;  // may be shorter than the rows: missing words have no dead rows
 
   std::size_t dim = 0;
   kernels::Metric metric{};
@@ -29,15 +30,17 @@ struct Snapshot {
   std::uint64_t generation = 0;  // counts publications
   std::size_t rows = 0;          // dead ones included
   std::size_t dead_rows = 0;
+  /// Not part of the picture: rights are always the newest.
+  std::shared_ptr<const access::OwnerTable> owners = std::make_shared<access::OwnerTable>();
   std::shared_ptr<const ChunkList> chunks = std::make_shared<ChunkList>();
-  std::shared_ptr<const DeadBits> dead = std::make_shared<DeadBits>();
+  std::shared_ptr<const DeadRows> dead = std::make_shared<DeadRows>();
   /// int8 codes of all rows, coded as row - reference; none yet where there is no reference.
   std::shared_ptr<const std::vector<float>> reference;
   std::shared_ptr<const CodeChunkList> codes = std::make_shared<CodeChunkList>();
   bool prescan = false;  // searches may use the codes
 
   std::size_t live_rows() const noexcept { return rows - dead_rows; }
-  Word dead_word(std::size_t i) const noexcept { return i < dead->size() ? (*dead)[i] : 0; }
+  Word dead_word(std::size_t i) const noexcept { return dead->word(i); }
 
   bool can_prescan() const noexcept { return prescan && reference != nullptr; }
   std::size_t row_bytes() const noexcept { return codecs::facts(codec).component_bytes * dim; }
@@ -50,6 +53,10 @@ struct Snapshot {
     return (*chunks)[c]->ids[row - ChunkOf::begin(c)];
   }
 
+  std::uint32_t owner(std::size_t row) const noexcept {
+    const std::size_t c = ChunkOf::of(row);
+    return (*chunks)[c]->owners[row - ChunkOf::begin(c)];
+  }
   std::int64_t group(std::size_t row) const noexcept {
     const std::size_t c = ChunkOf::of(row);
     return (*chunks)[c]->groups[row - ChunkOf::begin(c)];
@@ -58,7 +65,7 @@ struct Snapshot {
   /// Rows not removed.
   search::Bitmask live() const;
 
-  /// Rows whose rule number is allowed (`allowed[rule] != 0`), removed ones included.
+  /// Rows whose owner's rule is allowed now (`allowed[rule] != 0`), removed ones included.
   search::Bitmask grant(std::span<const std::uint8_t> allowed) const;
 
   /// Calls f(word index, bits) for each mask word that, after removed rows and rows this snapshot

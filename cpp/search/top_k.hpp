@@ -14,10 +14,16 @@
 
 namespace evidex::search {
 
+/// Members are ordered for size, not for the constructor.
 struct Hit {
+  constexpr Hit() noexcept : Hit(0.0F, 0) {}
+  constexpr Hit(float its_score, std::int64_t its_id, std::int64_t its_group = 0, std::uint32_t its_row = 0) noexcept
+      : score(its_score), row(its_row), id(its_id), group(its_group) {}
+
   float score;
+  std::uint32_t row;  // where it lies
   std::int64_t id;
-  std::int64_t group = 0;  // only looked at by grouped selections
+  std::int64_t group;  // only looked at by grouped selections
 };
 
 /// The total order. Scores are finite and never -0.

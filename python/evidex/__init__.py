@@ -6,16 +6,29 @@ See README.md for a first example and ARCHITECTURE.md for the map of the code.
 
 from __future__ import annotations
 
-from . import encoders, errors, evaluation, text
+from . import audit, encoders, errors, evaluation, text
 from ._core import __version__
 from .access import ANY_IN_TENANT, UNRESTRICTED, Policy, Principal, Rule
+from .audit import RetrievalLog
 from .citations import Reply, ReplyReport, extractive_answer, validate_reply
-from .errors import AccessError, Cancelled, EvidexError, InvalidInput, NotFound, StaleMask
+from .columns import Columns
+from .errors import (
+    AccessError,
+    Cancelled,
+    CorruptFile,
+    EvidexError,
+    InvalidInput,
+    LockHeld,
+    NotFound,
+    NotLogged,
+    StaleMask,
+)
 from .fusion import Fused, rrf
 from .hits import Explanation, Hits
 from .index import DenseIndex
 from .masks import AllowMask
 from .packing import pack
+from .predicates import Predicate, where
 from .types import Chunk, Evidence, Floor, Omitted, Packet, Span
 
 __all__ = [
@@ -25,6 +38,8 @@ __all__ = [
     "AllowMask",
     "Cancelled",
     "Chunk",
+    "Columns",
+    "CorruptFile",
     "DenseIndex",
     "Evidence",
     "EvidexError",
@@ -33,17 +48,22 @@ __all__ = [
     "Fused",
     "Hits",
     "InvalidInput",
+    "LockHeld",
     "NotFound",
+    "NotLogged",
     "Omitted",
     "Packet",
     "Policy",
+    "Predicate",
     "Principal",
     "Reply",
     "ReplyReport",
+    "RetrievalLog",
     "Rule",
     "Span",
     "StaleMask",
     "__version__",
+    "audit",
     "encoders",
     "errors",
     "evaluation",
@@ -52,4 +72,5 @@ __all__ = [
     "rrf",
     "text",
     "validate_reply",
+    "where",
 ]

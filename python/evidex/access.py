@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _checks
+from ._core import RuleTable
 from .errors import AccessError, InvalidInput
 
 __all__ = [
@@ -85,34 +86,76 @@ class Principal:
 Caller: TypeAlias = "Principal | Unrestricted | None"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Rule:
-    """One access rule; made by :meth:`Policy.rule` and compared by identity."""
-
-    policy: Policy
-    number: int
+@dataclass(frozen=True, slots=True)
+class _Parts:
     tenant: str
     allow: frozenset[str] | AnyInTenant
     deny: frozenset[str]
 
-    def permits(self, tenant: str, groups: frozenset[str]) -> bool:
-        """Whether a principal of this tenant with these groups may read: the whole semantics, in one place."""
-        if tenant != self.tenant or not self.deny.isdisjoint(groups):
-            return False
-        return self.allow is ANY_IN_TENANT or not self.allow.isdisjoint(groups)
+
+class Rule:
+    """One access rule; made by :meth:`Policy.rule`, compared by identity, changed by :meth:`Policy.change` only."""
+
+    __slots__ = ("_parts", "number", "policy")
+
+    def __init__(self, policy: Policy, number: int, parts: _Parts) -> None:
+        self.policy = policy
+        self.number = number
+        self._parts = parts
+
+    @property
+    def tenant(self) -> str:
+        """The tenant whose principals it is about."""
+        return self._parts.tenant
+
+    @property
+    def allow(self) -> frozenset[str] | AnyInTenant:
+        """Groups that may read, or :data:`ANY_IN_TENANT`."""
+        return self._parts.allow
+
+    @property
+    def deny(self) -> frozenset[str]:
+        """Groups that may not, whatever is allowed."""
+        return self._parts.deny
 
     def __repr__(self) -> str:
         allow = self.allow if isinstance(self.allow, AnyInTenant) else sorted(self.allow)
         return f"Rule(tenant={self.tenant!r}, allow={allow!r}, deny={sorted(self.deny)!r})"
 
 
+class _Numbers:
+    """Numbers for names, from 0 up."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, name: str) -> int:
+        return self._numbers.setdefault(name, len(self._numbers))
+
+    def known(self, name: str) -> int | None:
+        return self._numbers.get(name)
+
+    def of_each(self, names: Iterable[str]) -> npt.NDArray[np.uint32]:
+        return np.array([self.of(name) for name in names], dtype=np.uint32)
+
+    def known_of(self, names: Iterable[str]) -> npt.NDArray[np.uint32]:
+        return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.uint32)
+
+
 class Policy:
-    """The rules of one application. Rows refer to rules by number, so a rule is stored once however many use it."""
+    """The rules of one application. Documents refer to rules by number, so a rule is stored once however many use it.
+
+    A change of a rule counts for the next read of every index and snapshot; what is running is checked again before
+    it returns.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
+        self._table = RuleTable()
+        self._tenants = _Numbers()
+        self._groups = _Numbers()
         self._rules: list[Rule] = []
-        self._known: dict[object, Rule] = {}
+        self._known: dict[_Parts, Rule] = {}
 
     def rule(self, tenant: str, allow: Iterable[str] | AnyInTenant, deny: Iterable[str] = ()) -> Rule:
         """The rule with these parts, made on first use.
@@ -125,26 +168,72 @@ class Policy:
         Raises:
             InvalidInput: If a name is empty or not a str, or ``allow`` or ``deny`` is a single str.
         """
-        tenant = _name(tenant, "tenant")
-        allowed = allow if isinstance(allow, AnyInTenant) else _names(allow, "allow")
-        denied = _names(deny, "deny")
-        key = (tenant, allowed, denied)
+        parts = _Parts(_name(tenant, "tenant"), *_allow_and_deny(allow, deny))
         with self._lock:
-            if key not in self._known:
-                self._known[key] = Rule(self, len(self._rules), tenant, allowed, denied)
-                self._rules.append(self._known[key])
-            return self._known[key]
+            if parts not in self._known:
+                self._known[parts] = Rule(self, self._table.add(*self._numbered(parts)), parts)
+                self._rules.append(self._known[parts])
+            return self._known[parts]
+
+    def change(self, rule: Rule, allow: Iterable[str] | AnyInTenant, deny: Iterable[str] = ()) -> None:
+        """Makes a rule say something else, for everything that is under it; the tenant stays.
+
+        Args:
+            rule: One that this policy made.
+            allow: As in :meth:`rule`, the whole new list.
+            deny: As in :meth:`rule`, the whole new list.
+
+        Raises:
+            InvalidInput: As in :meth:`rule`, and for another policy's rule.
+        """
+        if not isinstance(rule, Rule) or rule.policy is not self:
+            raise InvalidInput(f"rule: expected a rule that this policy made, got {rule!r}")
+        parts = _Parts(rule.tenant, *_allow_and_deny(allow, deny))
+        with self._lock:
+            if parts == rule._parts:
+                return
+            self._table.change(rule.number, *self._numbered(parts))
+            if self._known.get(rule._parts) is rule:
+                del self._known[rule._parts]
+            rule._parts = parts
+            self._known.setdefault(parts, rule)
 
     def __len__(self) -> int:
-        return len(self._rules)
+        return len(self._table)
 
     def __repr__(self) -> str:
-        return f"Policy({len(self._rules)} rules)"
+        return f"Policy({len(self)} rules)"
+
+    @property
+    def generation(self) -> int:
+        """Grows with every new rule and every change of one."""
+        return self._table.generation
+
+    def ranks(self) -> npt.NDArray[np.uint32]:
+        """One number per rule made so far: rules of a tenant follow each other, those with the same groups too."""
+
+        def names(rule: Rule) -> tuple[str, bool, list[str], list[str]]:
+            allow = [] if isinstance(rule.allow, AnyInTenant) else sorted(rule.allow)
+            return rule.tenant, not isinstance(rule.allow, AnyInTenant), allow, sorted(rule.deny)
+
+        with self._lock:
+            order = sorted(self._rules, key=names)
+        ranks = np.empty(len(order), dtype=np.uint32)
+        for rank, rule in enumerate(order):
+            ranks[rule.number] = rank
+        return ranks
 
     def decide(self, principal: Principal) -> npt.NDArray[np.uint8]:
-        """One byte per rule made so far, 1 where ``principal`` may read rows under it."""
-        decided = (rule.permits(principal.tenant, principal.groups) for rule in tuple(self._rules))
-        return np.fromiter(decided, dtype=np.uint8)
+        """One byte per rule made so far, 1 where ``principal`` may read what is under it."""
+        tenant = self._tenants.known(principal.tenant)
+        if tenant is None:
+            return np.zeros(len(self), dtype=np.uint8)
+        return self._table.decide(tenant, self._groups.known_of(principal.groups))
+
+    def _numbered(self, parts: _Parts) -> tuple[int, bool, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
+        anyone = isinstance(parts.allow, AnyInTenant)
+        allow = self._groups.of_each(() if isinstance(parts.allow, AnyInTenant) else parts.allow)
+        return self._tenants.of(parts.tenant), anyone, allow, self._groups.of_each(parts.deny)
 
     def numbers(self, rules: Rule | Iterable[Rule] | None, rows: int) -> npt.NDArray[np.uint32]:
         """Rule numbers for ``rows`` rows, from one rule for all or one rule each.
@@ -171,6 +260,12 @@ class Policy:
         if not isinstance(rule, Rule) or rule.policy is not self:
             raise InvalidInput(f"rules: row {row} has {rule!r}, which this index's policy did not make")
         return rule.number
+
+
+def _allow_and_deny(
+    allow: Iterable[str] | AnyInTenant, deny: Iterable[str]
+) -> tuple[frozenset[str] | AnyInTenant, frozenset[str]]:
+    return allow if isinstance(allow, AnyInTenant) else _names(allow, "allow"), _names(deny, "deny")
 
 
 def _name(value: object, what: str) -> str:

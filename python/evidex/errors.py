@@ -6,9 +6,12 @@ from __future__ import annotations
 __all__ = [
     "AccessError",
     "Cancelled",
+    "CorruptFile",
     "EvidexError",
     "InvalidInput",
+    "LockHeld",
     "NotFound",
+    "NotLogged",
     "StaleMask",
 ]
 
@@ -39,3 +42,15 @@ class NotFound(EvidexError, KeyError):
 
 class Cancelled(EvidexError):
     """A running call was asked to stop and did; the index is unchanged."""
+
+
+class CorruptFile(EvidexError, OSError):
+    """A file is not what it should be: cut, edited, or another kind of file. Nothing was written to it."""
+
+
+class LockHeld(EvidexError):
+    """Another process, or another object of this one, is writing what can have one writer at a time."""
+
+
+class NotLogged(EvidexError, OSError):
+    """A read could not be written to the retrieval log, so it returned nothing."""

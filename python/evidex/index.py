@@ -3,18 +3,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _checks, _core
 from .access import Policy, Rule
+from .audit import RetrievalLog
+from .columns import Columns, Metadata
 from .errors import InvalidInput
+from .index_columns import IndexColumns
 from .masks import Guard
 from .reading import VectorReader
 
 __all__ = ["DenseIndex"]
+
+_T = TypeVar("_T")
 
 _METRICS = {name: facts for facts in _core.metrics() for name in facts[:2]}
 _CODECS = dict(_core.codecs())
@@ -42,6 +49,9 @@ class DenseIndex(VectorReader):
             row has a scale of its own, and nothing else is kept of it). Scores are those of the decoded rows, exact
             and certified for them, whatever was lost when they were stored.
         prescan: False keeps no codes beside the rows and scores every permitted row.
+        columns: Names and types of values that are stored with the rows, for ``where=`` to ask about. The index keeps
+            the values; the Columns given stay without rows.
+        log: Gets a record of every read before it returns; a read that cannot be recorded raises NotLogged instead.
 
     Raises:
         InvalidInput: If an argument is none of these.
@@ -55,6 +65,8 @@ class DenseIndex(VectorReader):
         policy: Policy | None = None,
         codec: str = "float32",
         prescan: bool = True,
+        columns: Columns | None = None,
+        log: RetrievalLog | None = None,
     ) -> None:
         if not isinstance(metric, str) or metric not in _METRICS:
             raise InvalidInput(f"metric: expected one of {', '.join(_METRICS)}, got {metric!r}")
@@ -62,11 +74,17 @@ class DenseIndex(VectorReader):
             raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
         if not isinstance(codec, str) or codec not in _CODECS:
             raise InvalidInput(f"codec: expected one of {', '.join(_CODECS)}, got {codec!r}")
+        if columns is not None and (not isinstance(columns, Columns) or columns.rows > 0):
+            raise InvalidInput(f"columns: expected Columns without rows, or None, got {columns!r}")
         self._dim = _checks.whole(dim, "dim", least=1, most=2**20)
         self._metric, _, number, self._unit_rows = _METRICS[metric]
         self._codec = codec
         self._store = _core.RowStore(self._dim, number, _CODECS[codec], _checks.flag(prescan, "prescan"))
+        self._columns = None if columns is None else IndexColumns(columns, self._store)
         self._guard = Guard(policy)
+        if log is not None and not isinstance(log, RetrievalLog):
+            raise InvalidInput(f"log: expected a RetrievalLog, or None to keep no log, got {log!r}")
+        self._log = log
 
     @property
     def dim(self) -> int:
@@ -88,6 +106,11 @@ class DenseIndex(VectorReader):
         """The policy of a guarded index, None for an open one."""
         return self._guard.policy
 
+    @property
+    def columns(self) -> Mapping[str, type]:
+        """Names and types of the columns; empty where there are none."""
+        return MappingProxyType({}) if self._columns is None else self._columns.types
+
     def __len__(self) -> int:
         """Rows stored and not removed. The operator's figure: a principal may learn :meth:`count`."""
         return self._store.snapshot().live_rows
@@ -102,6 +125,8 @@ class DenseIndex(VectorReader):
         vectors: npt.ArrayLike,
         rules: Rule | Iterable[Rule] | None = None,
         groups: npt.ArrayLike | None = None,
+        *,
+        metadata: Metadata | None = None,
     ) -> _arrays.Ids:
         """Stores new rows, all or none.
 
@@ -109,10 +134,13 @@ class DenseIndex(VectorReader):
             ids: int64 [n], distinct and not stored yet; None chooses the next ids above all ever stored.
             vectors: float16, float32 or float64 [n, dim]; under cosine divided by the norm, then stored as ``codec``
                 says.
-            rules: On a guarded index one Rule for all rows or one per row; on an open one None.
+            rules: On a guarded index one Rule for all rows or one per row; on an open one None. A rule belongs to a
+                row's group: the rows of a group share it, and a group that is stored must keep the one it has.
             groups: int64 [n], 0 or greater: what ``search(group_by=True)`` takes the best row of, for example the
                 number of the document that a row is a chunk of. None: each row is its own group, numbered like its
                 id.
+            metadata: For each column a list or numpy array with one value per row, None where it is missing; a column
+                left out is missing in all of them.
 
         Returns:
             The ids, int64 [n].
@@ -120,13 +148,15 @@ class DenseIndex(VectorReader):
         Raises:
             InvalidInput: For an id given twice or stored already, wrong shapes or dtypes, NaN, infinity, a
                 zero vector under cosine, a squared norm above 2**125 under the others, a component that overflows
-                float16 where that is the codec, another policy's rule.
+                float16 where that is the codec, another policy's rule, a group with two rules,
+                metadata of a column that the index does not have or of another type.
             AccessError: On a guarded index, for rows without a rule.
         """
         rows = self._rows(vectors)
         if ids is not None:
-            return self._write(self._store.add, ids, rows, rules, groups)
-        first = self._store.add_automatic(rows, self._rule_numbers(rules, len(rows)), _groups(groups, len(rows)))
+            return self._write(self._store.add, ids, rows, rules, groups, metadata)
+        numbers, given = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
+        first = self._beside(metadata, len(rows), lambda: self._store.add_automatic(rows, numbers, given))
         return np.arange(first, first + len(rows), dtype=np.int64)
 
     def upsert(
@@ -135,12 +165,43 @@ class DenseIndex(VectorReader):
         vectors: npt.ArrayLike,
         rules: Rule | Iterable[Rule] | None = None,
         groups: npt.ArrayLike | None = None,
+        *,
+        metadata: Metadata | None = None,
     ) -> _arrays.Ids:
-        """Stores rows, replacing those whose ids are stored already, rule and group included; all or none.
+        """Stores rows, replacing those whose ids are stored already, rule, group and metadata included; all or none.
 
-        Arguments, result and errors are those of :meth:`add`, except that stored ids are welcome.
+        Arguments, result and errors are those of :meth:`add`, except that stored ids are welcome, and that a group that
+        is stored gets the rule given, all its rows with it.
         """
-        return self._write(self._store.upsert, ids, self._rows(vectors), rules, groups)
+        return self._write(self._store.upsert, ids, self._rows(vectors), rules, groups, metadata)
+
+    def set_rule(self, groups: npt.ArrayLike, rule: Rule) -> None:
+        """Gives groups another rule, all or none: it counts for the next read of every snapshot, and no row is touched.
+
+        Args:
+            groups: int64 [n], as given to :meth:`add`; a row added without one is a group numbered like its id.
+            rule: Of this index's policy.
+
+        Raises:
+            NotFound: If a group has no rows.
+            InvalidInput: On an open index, or for another policy's rule.
+        """
+        if self.policy is None:
+            raise InvalidInput("rule: this index is open and keeps no rules; make it with DenseIndex(..., policy=...)")
+        number = int(self.policy.numbers(rule, 1)[0])
+        self._store.set_rule(_arrays.ids(groups, "groups"), number)
+
+    def optimize(self) -> None:
+        """Lays rows under one rule side by side and drops what was removed, so that a caller's rows become runs.
+
+        Ids, scores and every answer stay what they are, bit for bit; only the order of :meth:`ids` changes. It is a new
+        layout: an AllowMask made before is stale afterwards. Searches go on meanwhile; needs memory for a second copy.
+        """
+        ranks = np.empty(0, dtype=np.uint32) if self.policy is None else self.policy.ranks()
+        if self._columns is None:
+            self._store.optimize(ranks)
+        else:
+            self._columns.optimize(lambda: self._store.optimize(ranks))
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Removes rows, all or none. Removed ids are never chosen automatically again.
@@ -159,7 +220,7 @@ class DenseIndex(VectorReader):
             return self.policy.numbers(rules, rows)
         if rules is not None:
             raise InvalidInput("rules: this index is open and keeps no rules; make it with DenseIndex(..., policy=...)")
-        return np.zeros(rows, dtype=np.uint32)
+        return np.full(rows, _core.NO_RULE, dtype=np.uint32)
 
     def _write(
         self,
@@ -168,12 +229,24 @@ class DenseIndex(VectorReader):
         rows: _arrays.Floats,
         rules: Rule | Iterable[Rule] | None,
         groups: object,
+        metadata: object,
     ) -> _arrays.Ids:
         given = _arrays.ids(ids)
         if len(given) != len(rows):
             raise InvalidInput(f"ids: {len(given)} given for {len(rows)} vectors; pass one id per row")
-        write(given, rows, self._rule_numbers(rules, len(rows)), _groups(groups, len(rows)))
+        numbers, of = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
+        self._beside(metadata, len(rows), lambda: write(given, rows, numbers, of))
         return given
+
+    def _beside(self, metadata: object, rows: int, write: Callable[[], _T]) -> _T:
+        """Runs a write that appends rows, with their metadata."""
+        if self._columns is not None:
+            return self._columns.write(metadata, rows, write)
+        if metadata is not None:
+            raise InvalidInput(
+                "metadata: this index has no columns; make it with DenseIndex(..., columns=Columns({...}))"
+            )
+        return write()
 
 
 def _groups(groups: object, rows: int) -> _arrays.Ids | None:

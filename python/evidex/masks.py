@@ -8,17 +8,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeGuard
+from typing import Protocol, TypeGuard, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _arrays
+from . import _arrays, _checks, predicates
 from ._core import Bitmask, Snapshot
 from .access import UNRESTRICTED, Caller, Policy, Principal
+from .columns import Columns
 from .errors import AccessError, InvalidInput, StaleMask
+from .index_columns import matching
 
 __all__ = ["AllowMask", "Guard"]
+
+_T = TypeVar("_T")
 
 logger = logging.getLogger("evidex.access")
 
@@ -28,6 +32,7 @@ class Maskable(Protocol):
 
     def _mask_of_ids(self, ids: object) -> AllowMask: ...
     def _mask_of_bools(self, allow: object, principal: Caller) -> AllowMask: ...
+    def _mask_of_callable(self, function: Callable[[int], bool], principal: Caller) -> AllowMask: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +62,16 @@ class AllowMask:
         """Allows row i of ``index.ids(principal=principal)`` where ``allow[i]``; lengths must be equal."""
         return index._mask_of_bools(allow, principal)
 
+    @classmethod
+    def from_callable(cls, index: Maskable, function: Callable[[int], bool], principal: Caller = None) -> AllowMask:
+        """Allows each id that ``function(id)`` is True for. It is called now, once for each id the principal may read.
+
+        Raises:
+            InvalidInput: If it returns anything but True or False. What it raises itself is passed on.
+            AccessError: On a guarded index without a proper principal.
+        """
+        return index._mask_of_callable(function, principal)
+
     def require_layout(self, layout: int) -> Bitmask:
         """The bits, if they number the rows of ``layout``; otherwise raises StaleMask."""
         if self.layout != layout:
@@ -73,11 +88,12 @@ class AllowMask:
 class Guard:
     """Turns a caller, and what it narrows its search to, into the rows it may read.
 
-    The newest few masks are kept. A kept mask is used only for the very snapshot and number of rules it was
-    compiled for, so it can never outlive a change of either.
+    The newest masks are kept, within a bound on their memory. A kept mask is used only for the very snapshot and
+    rights it was compiled for, so it can never outlive a change of either.
     """
 
-    _KEPT = 32
+    _MOST_BYTES = 64 * 2**20
+    _RERUNS = 3
 
     def __init__(self, policy: Policy | None) -> None:
         self.policy = policy
@@ -103,44 +119,118 @@ class Guard:
                 f"if reading everything is meant; got {principal!r}"
             )
         caller = principal
-        key = (caller.tenant, caller.groups, snapshot.generation, len(policy))
+        key = (caller.tenant, caller.groups, snapshot.layout, snapshot.generation, self._rights(snapshot))
         return self._kept(key, lambda: snapshot.grant(policy.decide(caller)))
 
-    def narrowed(self, snapshot: Snapshot, principal: object, allow: object) -> Bitmask:
-        """What the caller may read, narrowed by ``allow``: an AllowMask, or bools aligned with its own ids."""
-        visible = self.visible(snapshot, principal)
-        if allow is None:
-            return visible
+    def settled(
+        self,
+        snapshot: Snapshot,
+        principal: object,
+        run: Callable[[], _T],
+        rows_of: Callable[[_T], _arrays.Ids] | None = None,
+    ) -> _T:
+        """What ``run()`` reads of a snapshot, unless a right to it was revoked meanwhile; then it runs again.
+
+        Args:
+            snapshot: What is read.
+            principal: Who reads.
+            run: Reads, by the newest rights.
+            rows_of: The rows that came out, -1 for none; without it any change of rights makes ``run`` run again.
+
+        Raises:
+            AccessError: If rights were revoked during every one of a few runs.
+        """
+        for _ in range(self._RERUNS + 1):
+            rights = self._rights(snapshot)
+            result = run()
+            if self._rights(snapshot) == rights or principal is UNRESTRICTED:
+                return result
+            if rows_of is not None:
+                rows = rows_of(result)
+                if self.visible(snapshot, principal).test(rows[rows >= 0]).all():
+                    return result
+        raise AccessError(
+            f"rights were revoked during each of {self._RERUNS + 1} runs of this call, so nothing is returned; "
+            "try again"
+        )
+
+    def _rights(self, snapshot: Snapshot) -> tuple[int, int]:
+        """Changes whenever a rule or an owner's rule does."""
+        return (0 if self.policy is None else self.policy.generation), snapshot.rights_generation
+
+    def narrowed(
+        self,
+        snapshot: Snapshot,
+        principal: object,
+        allow: object,
+        where: object = None,
+        columns: Columns | None = None,
+    ) -> Bitmask:
+        """What the caller may read, of that what ``allow`` has, and of that what matches ``where``.
+
+        Args:
+            snapshot: What is read.
+            principal: Who reads.
+            allow: An AllowMask, or bools aligned with the caller's own ids; None does not narrow.
+            where: A predicate about the columns; None does not narrow.
+            columns: What the index keeps for the snapshot's layout, if it has columns.
+        """
+        rows = self.visible(snapshot, principal)
         if isinstance(allow, AllowMask):
-            return _both(visible, allow.require_layout(snapshot.layout))
-        return self.select(snapshot, visible, allow)
+            rows = _both(rows, allow.require_layout(snapshot.layout))
+        elif callable(allow):
+            advice = "AllowMask.from_callable makes a mask of a function, once"
+            _checks.refuse("allow", allow, "an AllowMask or a bool array", advice)
+        elif allow is not None:
+            rows = self.select(snapshot, rows, allow)
+        return rows if where is None else _both(rows, self._matching(snapshot, where, columns))
 
     def narrowed_each(
-        self, snapshot: Snapshot, principal: object, allow: object, nq: int
+        self,
+        snapshot: Snapshot,
+        principal: object,
+        allow: object,
+        nq: int,
+        where: object = None,
+        columns: Columns | None = None,
     ) -> tuple[list[Bitmask], npt.NDArray[np.uint32]]:
         """Distinct masks, and which of them each query has; no numbers where all have the first.
 
-        ``allow`` may be one for each query: a list or tuple of AllowMasks, or bools [nq, n]. Queries that name the same
-        mask, or the same bools, share one.
+        ``allow`` may be one for each query: a list or tuple of AllowMasks, or bools [nq, n]; so may ``where``: a list
+        or tuple of predicates, or None. Queries that name the same, or the same bools, share one.
         """
         if nq == 0 and isinstance(allow, (list, tuple)) and not allow:
             allow = None  # one mask for each of no queries
-        if not _is_per_query(allow):
-            return [self.narrowed(snapshot, principal, allow)], np.empty(0, dtype=np.uint32)
-        if len(allow) != nq:
-            raise InvalidInput(f"allow: {len(allow)} masks given for {nq} queries; pass one for all, or one for each")
+        allows = _one_each(allow, nq, "allow", "masks") if _is_per_query(allow) else None
+        wheres = _one_each(where, nq, "where", "predicates") if isinstance(where, (list, tuple)) else None
+        if allows is None and wheres is None:
+            return [self.narrowed(snapshot, principal, allow, where, columns)], np.empty(0, dtype=np.uint32)
         if nq == 0:
             return [self.narrowed(snapshot, principal, None)], np.empty(0, dtype=np.uint32)
         masks: list[Bitmask] = []
         number_of: dict[object, int] = {}
         numbers = np.empty(nq, dtype=np.uint32)
-        for query, one in enumerate(allow):
-            key = id(one) if isinstance(one, AllowMask) else _arrays.bool_bytes(one, "allow")
+        for query in range(nq):
+            one = allow if allows is None else allows[query]
+            asked = where if wheres is None else wheres[query]
+            same = allows is None or isinstance(one, AllowMask)
+            key = (
+                id(one) if same else _arrays.bool_bytes(one, "allow"),
+                None if asked is None else predicates.required(asked, "where"),
+            )
             if key not in number_of:
                 number_of[key] = len(masks)
-                masks.append(self.narrowed(snapshot, principal, one))
+                masks.append(self.narrowed(snapshot, principal, one, asked, columns))
             numbers[query] = number_of[key]
         return masks, numbers
+
+    def _matching(self, snapshot: Snapshot, where: object, columns: Columns | None) -> Bitmask:
+        """The rows that match, hidden ones included: it is for the caller of this to take those out."""
+        predicate = predicates.required(where, "where")
+        if columns is None:
+            raise InvalidInput("where: this index has no columns; make it with DenseIndex(..., columns=Columns({...}))")
+        key = (predicate, snapshot.layout, snapshot.rows)
+        return self._kept(key, lambda: matching(snapshot, columns, predicate))
 
     @staticmethod
     def select(snapshot: Snapshot, visible: Bitmask, allow: object) -> Bitmask:
@@ -163,9 +253,22 @@ class Guard:
         mask = compile_mask()
         with self._lock:
             self._masks[key] = mask
-            while len(self._masks) > self._KEPT:
-                self._masks.popitem(last=False)
+            kept = sum(_bytes(*one) for one in self._masks.items())
+            while len(self._masks) > 1 and kept > self._MOST_BYTES:
+                kept -= _bytes(*self._masks.popitem(last=False))
         return mask
+
+
+def _bytes(key: object, mask: Bitmask) -> int:
+    """Roughly what a kept mask costs, its key and the summaries included."""
+    asked = key[0] if isinstance(key, tuple) else None
+    return 512 + mask.rows // 8 + (asked.weight if isinstance(asked, predicates.Predicate) else 0)
+
+
+def _one_each(given: Sequence[object], nq: int, name: str, what: str) -> Sequence[object]:
+    if len(given) != nq:
+        raise InvalidInput(f"{name}: {len(given)} {what} given for {nq} queries; pass one for all, or one for each")
+    return given
 
 
 def _is_per_query(allow: object) -> TypeGuard[Sequence[object]]:

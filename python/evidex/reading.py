@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reading half of an index: everything in it goes through the guard."""
+"""Searching: everything goes through the guard."""
 
 from __future__ import annotations
 
@@ -10,28 +10,24 @@ import numpy.typing as npt
 
 from . import _arrays, _checks, _core
 from .access import UNRESTRICTED, Caller
-from .errors import InvalidInput, NotFound
+from .errors import InvalidInput
 from .hits import Explanation, Hits
-from .masks import AllowMask, Guard
+from .masks import AllowMask
+from .predicates import Predicate
+from .stored import Pinned, StoredRows
 
-__all__ = ["Allow", "VectorReader", "Whole"]
+__all__ = ["Allow", "VectorReader", "Where", "Whole"]
 
 Whole: TypeAlias = "int | np.integer[Any]"
 Allow: TypeAlias = "AllowMask | npt.ArrayLike | list[AllowMask] | tuple[AllowMask, ...] | None"
+Where: TypeAlias = "Predicate | list[Predicate | None] | tuple[Predicate | None, ...] | None"
 
 _LARGEST_K = 2**63 - 1
 _MOST_THREADS = 1024
 
 
-class VectorReader:
-    """What can be read of stored vectors, by whom. Made by :class:`evidex.DenseIndex`."""
-
-    _store: _core.RowStore
-    _guard: Guard
-    _dim: int
-    _metric: str
-    _codec: str
-    _unit_rows: bool
+class VectorReader(StoredRows):
+    """Reading by likeness. Made by :class:`evidex.DenseIndex`."""
 
     def search(
         self,
@@ -40,6 +36,7 @@ class VectorReader:
         *,
         principal: Caller = None,
         allow: Allow = None,
+        where: Where = None,
         group_by: bool = False,
         threads: Whole | None = None,
     ) -> Hits:
@@ -52,6 +49,8 @@ class VectorReader:
             allow: Narrows further: an AllowMask of this index, or a bool array aligned with what :meth:`ids`
                 returns to the same caller now. One for each query: a list or tuple of nq AllowMasks (name one mask
                 several times and its queries are searched together), or bools [nq, n]. None does not narrow.
+            where: Narrows further, to the rows whose columns match a predicate, or one for each query: see
+                :func:`evidex.where`. None does not narrow.
             group_by: True gives the best row of each group, and the k best groups by it; see :meth:`add`.
             threads: Most threads to use, 1 to 1024; None for as many as affinity and cgroup quota suggest.
                 Small searches use fewer.
@@ -59,9 +58,10 @@ class VectorReader:
         Raises:
             AccessError: On a guarded index without a proper principal.
             StaleMask: If ``allow`` is a mask of another layout.
-            InvalidInput: For wrong shapes, dtypes, lengths or numbers, NaN, infinity, a zero query under cosine.
+            InvalidInput: For wrong shapes, dtypes, lengths or numbers, NaN, infinity, a zero query under cosine, and
+                a predicate about a column that the index does not have or that is of another type.
         """
-        answer = self._best(queries, "queries", k, principal, allow, group_by, threads)
+        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads)
         certified = np.full(len(answer.counts), True)
         groups = answer.groups if group_by else None
         return Hits(answer.ids, answer.scores, answer.counts, certified, _k(k), groups)
@@ -74,6 +74,7 @@ class VectorReader:
         limit: Whole | None = None,
         principal: Caller = None,
         allow: Allow = None,
+        where: Where = None,
         threads: Whole | None = None,
     ) -> Hits:
         """All rows the caller may read that score ``min_score`` or more, best first: exact and certified.
@@ -85,6 +86,7 @@ class VectorReader:
             limit: Most hits per query, the best ones; None for no limit.
             principal: As in :meth:`search`.
             allow: As in :meth:`search`.
+            where: As in :meth:`search`.
             threads: As in :meth:`search`.
 
         Returns:
@@ -94,13 +96,43 @@ class VectorReader:
             AccessError, StaleMask: As in :meth:`search`.
             InvalidInput: As in :meth:`search`, and for a ``min_score`` that is not a finite number.
         """
+        snapshot, columns = self._pinned()
         vectors = self._queries(queries, "queries")
-        snapshot, masks, mask_of = self._scopes(principal, allow, len(vectors))
         least = _arrays.score(min_score, "min_score")
         most = _LARGEST_K if limit is None else min(_checks.whole(limit, "limit"), _LARGEST_K)
-        answer = snapshot.radius(vectors, least, most, masks, mask_of, _thread_limit(threads))
+        limit_ = _thread_limit(threads)
+
+        def run() -> _core.Answer:
+            masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
+            return snapshot.radius(vectors, least, most, masks, mask_of, limit_)
+
+        answer = self._guard.settled(snapshot, principal, run, _rows)
+        self._record_hits("radius", snapshot, principal, answer, None if limit is None else most)
         certified = np.full(len(vectors), True)
         return Hits(answer.ids, answer.scores, answer.counts, certified, 0 if limit is None else most)
+
+    def neighbours(
+        self,
+        ids: npt.ArrayLike,
+        k: Whole = 10,
+        *,
+        principal: Caller = None,
+        allow: Allow = None,
+        where: Where = None,
+        group_by: bool = False,
+        threads: Whole | None = None,
+    ) -> Hits:
+        """The k best rows for each of some stored rows, themselves included if they are among them.
+
+        Arguments, result and errors are those of :meth:`search`, with the vectors of ``ids`` as queries.
+
+        Raises:
+            NotFound: If any id is unknown or hidden from the caller; the two look the same.
+        """
+        vectors = self.get(ids, principal=principal)
+        return self.search(
+            vectors, k, principal=principal, allow=allow, where=where, group_by=group_by, threads=threads
+        )
 
     def explain(
         self,
@@ -109,6 +141,7 @@ class VectorReader:
         *,
         principal: Caller = None,
         allow: Allow = None,
+        where: Where = None,
         group_by: bool = False,
         threads: Whole | None = None,
     ) -> Explanation:
@@ -116,8 +149,8 @@ class VectorReader:
         given = len(self._queries(query, "query"))
         if given != 1:
             raise InvalidInput(f"query: expected one query, got {given}")
-        snapshot = self._store.snapshot()
-        answer = self._best(query, "query", k, principal, allow, group_by, threads)
+        pinned = snapshot, _ = self._pinned()
+        answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads)
         operator = None
         if self._guard.policy is None or principal is UNRESTRICTED:
             operator = {
@@ -127,9 +160,8 @@ class VectorReader:
                 "abandoned": answer.abandoned > 0,
             }
         returned = int(answer.counts[0])
-        of_decoded = "" if self._codec == "float32" else f" of decoded {self._codec} rows"
         return Explanation(
-            plan=("exact pre-scan" if answer.masks[0].prescan else "exact scan") + of_decoded,
+            plan=self._plan(answer.masks[0]),
             metric=self._metric,
             codec=self._codec,
             k=_k(k),
@@ -143,75 +175,52 @@ class VectorReader:
             operator=operator,
         )
 
-    def get(self, ids: npt.ArrayLike, *, principal: Caller = None) -> _arrays.Floats:
-        """Stored vectors, float32 [n, dim] in the order asked for.
-
-        They are what is scored: normalised under cosine, decoded from float16 or int8.
-
-        Raises:
-            NotFound: If any id is unknown or hidden from the caller; the two look the same.
-            AccessError: On a guarded index without a proper principal.
-        """
-        wanted = _arrays.ids(ids)
-        snapshot, rows = self._store.find(wanted)
-        readable = self._guard.visible(snapshot, principal).test(rows)
-        if not readable.all():
-            raise NotFound(f"no such id: {wanted[~readable][0]}")
-        return snapshot.vectors(rows)
-
-    def ids(self, *, principal: Caller = None) -> _arrays.Ids:
-        """Ids the caller may read, int64 [n], in row order: what a bool ``allow`` is aligned with."""
-        snapshot, mask = self._scope(principal, None)
-        return snapshot.ids(mask)
-
-    def count(self, *, principal: Caller = None) -> int:
-        """How many rows the caller may read."""
-        snapshot, mask = self._scope(principal, None)
-        return snapshot.count(mask)
-
     def _queries(self, value: object, name: str) -> _arrays.Floats:
         return _arrays.queries(value, self._dim, name, scaled=self._unit_rows)
 
     def _best(
         self,
+        action: str,
+        pinned: Pinned,
         queries: object,
-        name: str,
         k: object,
         principal: object,
         allow: object,
+        where: object,
         group_by: object,
         threads: object,
     ) -> _core.Answer:
-        vectors = self._queries(queries, name)
-        snapshot, masks, mask_of = self._scopes(principal, allow, len(vectors))
+        snapshot, columns = pinned
+        vectors = self._queries(queries, "query" if action == "explain" else "queries")
         grouped = _checks.flag(group_by, "group_by")
-        return snapshot.search(vectors, _k(k), masks, mask_of, _thread_limit(threads), grouped)
+        most, limit = _k(k), _thread_limit(threads)
 
-    def _scopes(
-        self, principal: object, allow: object, nq: int
-    ) -> tuple[_core.Snapshot, list[_core.Bitmask], npt.NDArray[np.uint32]]:
-        """A pinned snapshot, the rows to read in it, and which of those masks each query has."""
-        snapshot = self._store.snapshot()
-        masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, nq)
-        return snapshot, masks, mask_of
+        def run() -> _core.Answer:
+            masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
+            return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
 
-    def _scope(self, principal: object, allow: object) -> tuple[_core.Snapshot, _core.Bitmask]:
-        """A pinned snapshot and the rows to read in it."""
-        snapshot = self._store.snapshot()
-        return snapshot, self._guard.narrowed(snapshot, principal, allow)
+        answer = self._guard.settled(snapshot, principal, run, _rows)
+        self._record_hits(action, snapshot, principal, answer, most)
+        return answer
 
-    def _mask_of_ids(self, ids: object) -> AllowMask:
-        wanted = _arrays.ids(ids)
-        snapshot, rows = self._store.find(wanted)
-        unknown = rows < 0
-        if self._guard.policy is None and unknown.any():
-            raise InvalidInput(f"ids: {wanted[unknown][0]} is not stored; an open index has no hidden rows")
-        return AllowMask(snapshot.layout, _core.Bitmask.from_rows(snapshot.rows, rows))
+    def _record_hits(
+        self, action: str, snapshot: _core.Snapshot, principal: object, answer: _core.Answer, k: int | None
+    ) -> None:
+        if self._log is None:
+            return
+        plan = ", ".join(sorted({self._plan(mask) for mask in answer.masks}))
+        ids, scores, counts = answer.ids, answer.scores, answer.counts.tolist()
+        found = [ids[query, :count] for query, count in enumerate(counts)]
+        scored = [scores[query, :count] for query, count in enumerate(counts)]
+        self._record(action, snapshot, principal, plan=plan, k=k, ids=found, scores=scored)
 
-    def _mask_of_bools(self, allow: object, principal: Caller) -> AllowMask:
-        snapshot = self._store.snapshot()
-        visible = self._guard.visible(snapshot, principal)
-        return AllowMask(snapshot.layout, self._guard.select(snapshot, visible, allow))
+    def _plan(self, mask: _core.MaskPlan) -> str:
+        of_decoded = "" if self._codec == "float32" else f" of decoded {self._codec} rows"
+        return ("exact pre-scan" if mask.prescan else "exact scan") + of_decoded
+
+
+def _rows(answer: _core.Answer) -> _arrays.Ids:
+    return answer.rows.ravel()
 
 
 def _k(k: object) -> int:

@@ -47,6 +47,7 @@ def worlds(draw: st.DrawFn) -> World:
     values[~values.any(axis=1), 0] = 1
     ids = rng.permutation(mine + others)
     groups = rng.integers(0, draw(st.sampled_from([3, 300])), mine + others)
+    groups[mine:] += 1000  # a group has one rule
     where = draw(st.sampled_from(["before", "after", "between"]))
     order = rng.permutation(mine + others) if where == "between" else np.arange(mine + others)
     if where == "before":

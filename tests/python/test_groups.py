@@ -144,13 +144,17 @@ def test_top_documents_not_top_chunks(rows: int) -> None:  # case G9
 
 
 def test_hidden_chunks_speak_for_no_document() -> None:  # cases G9, A10
-    """A document is as good as the best chunk of it that the principal may read, and absent if there is none."""
+    """A document that the principal may not read is absent; one that it narrows to speaks with the chunks left."""
     policy = Policy()
     index = DenseIndex(3, policy=policy)
     mine, others = policy.rule("acme", {"a"}), policy.rule("acme", {"b"})
     rows = [[1.0, 0, 0], [0.8, 0.6, 0], [0.9, 0.1, 0], [0, 1, 0]]
-    index.add([1, 2, 3, 4], np.array(rows), [others, mine, others, mine], groups=[5, 5, 6, 7])
+    index.add([1, 2, 3, 4], np.array(rows), [others, mine, others, mine], groups=[8, 5, 6, 7])
     hits = index.search([1.0, 0, 0], 3, principal=ALICE, group_by=True)
     assert grouped(hits) == [(2, 5), (4, 7)]
     narrowed = index.search([1.0, 0, 0], 3, principal=ALICE, allow=[False, True], group_by=True)
     assert grouped(narrowed) == [(4, 7)]
+    index.add([9], [[1.0, 0, 0]], mine, groups=[5])
+    assert grouped(index.search([1.0, 0, 0], 3, principal=ALICE, group_by=True)) == [(9, 5), (4, 7)]
+    without = index.search([1.0, 0, 0], 3, principal=ALICE, allow=[True, True, False], group_by=True)
+    assert grouped(without) == [(2, 5), (4, 7)]

@@ -160,15 +160,15 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
 
 
 SIGNATURES = {
-    "search": (["queries", "k"], ["principal", "allow", "group_by", "threads"]),
-    "radius": (["queries", "min_score"], ["limit", "principal", "allow", "threads"]),
-    "explain": (["query", "k"], ["principal", "allow", "group_by", "threads"]),
-    "add": (["ids", "vectors", "rules", "groups"], []),
-    "upsert": (["ids", "vectors", "rules", "groups"], []),
+    "search": (["queries", "k"], ["principal", "allow", "where", "group_by", "threads"]),
+    "radius": (["queries", "min_score"], ["limit", "principal", "allow", "where", "threads"]),
+    "explain": (["query", "k"], ["principal", "allow", "where", "group_by", "threads"]),
+    "add": (["ids", "vectors", "rules", "groups"], ["metadata"]),
+    "upsert": (["ids", "vectors", "rules", "groups"], ["metadata"]),
     "remove": (["ids"], []),
     "get": (["ids"], ["principal"]),
-    "ids": ([], ["principal"]),
-    "count": ([], ["principal"]),
+    "ids": ([], ["principal", "where"]),
+    "count": ([], ["principal", "where"]),
 }
 
 

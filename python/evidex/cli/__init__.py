@@ -10,13 +10,14 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import EvidexError
+from .audit import register as register_audit
 from .bench import register as register_bench
 from .demo import register as register_demo
 from .info import register as register_info
 
 __all__ = ["main"]
 
-_COMMANDS = (register_demo, register_info, register_bench)
+_COMMANDS = (register_demo, register_info, register_bench, register_audit)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

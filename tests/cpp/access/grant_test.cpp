@@ -4,8 +4,10 @@
 #include "access/grant.hpp"
 
 #include <limits>
+#include <numeric>
 #include <vector>
 
+#include "access/owner_table.hpp"
 #include "check.hpp"
 #include "random.hpp"
 
@@ -13,10 +15,18 @@ namespace {
 
 using namespace evidex;
 
-std::vector<std::uint64_t> compile(const std::vector<std::uint32_t>& rules, const std::vector<std::uint8_t>& allowed) {
-  std::vector<std::uint64_t> words(rules.size() / 64 + 1);
-  access::compile_grant(rules, allowed, words.data());
+std::vector<std::uint64_t> compile(const std::vector<std::uint32_t>& owners, const std::vector<std::uint32_t>& rules,
+                                   const std::vector<std::uint8_t>& allowed) {
+  std::vector<std::uint64_t> words(owners.size() / 64 + 1);
+  access::grant_rows(owners, access::grant_owners(rules, allowed), words.data());
   return words;
+}
+
+/// Owner i for row i.
+std::vector<std::uint64_t> compile(const std::vector<std::uint32_t>& rules, const std::vector<std::uint8_t>& allowed) {
+  std::vector<std::uint32_t> owners(rules.size());
+  std::iota(owners.begin(), owners.end(), 0U);
+  return compile(owners, rules, allowed);
 }
 
 bool bit(const std::vector<std::uint64_t>& words, std::size_t i) { return ((words[i / 64] >> (i % 64)) & 1) != 0; }
@@ -48,4 +58,21 @@ TEST(undecided_rules_grant_nothing) {
   CHECK_EQ(compile(rules, {})[0], 0U);
   CHECK_EQ(compile(rules, {0, 0})[0], 0U);
   CHECK_EQ(compile(rules, {1, 255})[0], 3U);
+}
+
+TEST(rows_follow_their_owners) {
+  check::Random random(check::seed(), "owners");
+  for (std::size_t again = check::times(50, 1000); again > 0; --again) {
+    std::vector<std::uint32_t> rules(random.below(200));
+    for (std::uint32_t& r : rules) r = random.one_in(5) ? access::kNoRule : static_cast<std::uint32_t>(random.below(6));
+    std::vector<std::uint8_t> allowed(4);
+    for (std::uint8_t& a : allowed) a = random.one_in(2) ? 1 : 0;
+    std::vector<std::uint32_t> owners(random.below(300));
+    for (std::uint32_t& owner : owners) owner = static_cast<std::uint32_t>(random.below(rules.size() + 3));
+    const auto words = compile(owners, rules, allowed);
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+      const std::uint32_t rule = owners[i] < rules.size() ? rules[owners[i]] : access::kNoRule;
+      CHECK_EQ(bit(words, i), rule < allowed.size() && allowed[rule] != 0);
+    }
+  }
 }

@@ -52,7 +52,7 @@ TEST(a_chunk_holds_its_rows) {
   index::Chunk chunk(64, 3 * sizeof(float));
   CHECK_EQ(chunk.vectors.size(), 192U * sizeof(float));
   CHECK_EQ(chunk.ids.size(), 64U);
-  CHECK_EQ(chunk.rules.size(), 64U);
+  CHECK_EQ(chunk.owners.size(), 64U);
   CHECK_EQ(chunk.groups.size(), 64U);
   const index::CodeChunk codes(64, 16);
   CHECK_EQ(codes.high.size(), 64U * 16U);

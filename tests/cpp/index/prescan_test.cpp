@@ -208,7 +208,7 @@ TEST(one_group_that_has_all_the_best_rows) {
     for (std::int64_t i = 0; i < 400; ++i) {
       best.ids.push_back(50000000 + i);
       best.rules.push_back(0);
-      best.groups.push_back(-5);
+      best.groups.push_back(7000000);
       for (std::size_t j = 0; j < 64; ++j) best.vectors.push_back(world.queries[j] * (1.0F + 0.01F * random.real()));
     }
     world.put(best);

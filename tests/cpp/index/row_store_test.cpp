@@ -68,13 +68,16 @@ void live_long(const kernels::Metric& metric, codecs::Codec codec, std::size_t d
     const std::uint64_t generation = store.snapshot()->generation;
     Rows rows = check::random_rows(n, dim, 4 * static_cast<std::int64_t>(most), random);
     if (random.one_in(2)) {
-      for (std::size_t i = 0; i < n; ++i) rows.groups.push_back(random.between(-3, 3));
+      for (std::size_t i = 0; i < n; ++i) rows.groups.push_back(random.between(1000000, 1000006));
+      rows.give_rules();
     }
     bool changed = n > 0;
     switch (random.below(4)) {
       case 0: {
         std::vector<std::int64_t> automatic(n);
         std::iota(automatic.begin(), automatic.end(), next_automatic);
+        rows.ids = automatic;
+        rows.give_rules();
         rows.ids.clear();
         CHECK_EQ(store.add_automatic(rows.batch(), stop), next_automatic);
         rows.ids = automatic;
