@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
@@ -24,10 +25,21 @@ struct Chunk {
   AlignedBuffer<std::int64_t> groups;   // [rows]
 };
 
-/// int8 codes of a chunk's rows: beside the vectors, or instead of them.
-struct CodeChunk {
+/// int8 codes of a chunk's rows: beside the vectors, or instead of them. In one buffer, which is then large enough
+/// for huge pages: facts of scattered rows cost as much as their codes where each has a page to look up.
+class CodeChunk {
+  AlignedBuffer<std::byte> room_;
+
+ public:
   CodeChunk(std::size_t rows, std::size_t plane_bytes)
-      : high(rows * plane_bytes), low(rows * plane_bytes), high_facts(rows), facts(rows) {}
+      : room_(2 * rows * (sizeof(kernels::RowFacts) + plane_bytes)),
+        high_facts(reinterpret_cast<kernels::RowFacts*>(room_.data()), rows),
+        facts(high_facts.data() + rows, rows),
+        high(reinterpret_cast<std::uint8_t*>(facts.data() + rows), rows * plane_bytes),
+        low(high.data() + rows * plane_bytes, rows * plane_bytes) {}
+
+  CodeChunk(const CodeChunk&) = delete;
+  CodeChunk& operator=(const CodeChunk&) = delete;
 
   void set(std::size_t row, const codecs::CodeFacts& of) noexcept {
     high_facts[row] = codecs::pack(of.scale, of.high_norm, of.high_residual);
@@ -37,10 +49,10 @@ struct CodeChunk {
     return std::bit_cast<float>(static_cast<std::uint32_t>(facts[row] >> 32) & 0xFFFF0000U);
   }
 
-  AlignedBuffer<std::uint8_t> high;             // [rows, plane_bytes]
-  AlignedBuffer<std::uint8_t> low;              // [rows, plane_bytes]
-  AlignedBuffer<kernels::RowFacts> high_facts;  // [rows], of what the high plane alone decodes to
-  AlignedBuffer<kernels::RowFacts> facts;       // [rows], of both planes
+  std::span<kernels::RowFacts> high_facts;  // [rows], of what the high plane alone decodes to
+  std::span<kernels::RowFacts> facts;       // [rows], of both planes
+  std::span<std::uint8_t> high;             // [rows, plane_bytes]
+  std::span<std::uint8_t> low;              // [rows, plane_bytes]
 };
 
 using ChunkList = std::vector<std::shared_ptr<Chunk>>;

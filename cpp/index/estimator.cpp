@@ -3,14 +3,27 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "codecs/int8.hpp"
 
 namespace evidex::index {
+namespace {
+
+constexpr std::size_t kCacheLine = 64;
+
+}  // namespace
 
 Bounds::Bounds(const Tile& tile, AlignedBuffer<float>& room)
-    : bytes(codecs::plane_bytes(tile.snapshot.dim)), words(tile.snapshot.words()), codes(tile.count * 2 * bytes) {
-  const std::size_t needed = tile.count * words * RangeScan::kRows;
+    : bytes(codecs::plane_bytes(tile.snapshot.dim)),
+      words(tile.snapshot.words()),
+      codes(tile.count * 2 * bytes),
+      first_place(words) {
+  tile.snapshot.for_each_permitted(tile.allow, 0, words, [&](std::size_t i, std::uint64_t bits) {
+    first_place[i] = places;
+    places += dense(bits) ? RangeScan::kRows : count_bits(bits);
+  });
+  const std::size_t needed = tile.count * places;
   if (room.size() < needed) room = AlignedBuffer<float>(needed);
   uppers = room.data();
   queries.reserve(tile.count);
@@ -75,35 +88,51 @@ void Estimator::collect(std::size_t word, std::uint64_t bits) {
   const std::size_t c = ChunkOf::of(row);
   const std::size_t at = row - ChunkOf::begin(c);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
-  for (; bits != 0; bits &= bits - 1) {
+  for (std::size_t place = bounds_.first_place[word]; bits != 0; bits &= bits - 1) {
     const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
     const std::size_t i = at + bit;
-    planes_[waiting_] = chunk.high.data() + i * bounds_.bytes;
-    low_planes_[waiting_] = chunk.low.data() + i * bounds_.bytes;
-    facts_[waiting_] = facts(chunk)[i];
-    rows_[waiting_] = static_cast<std::int64_t>(row + bit);
-    if (++waiting_ == kRows) flush();
+    Scattered& some = waiting_[filling_];
+    some.high[some.count] = chunk.high.data() + i * bounds_.bytes;
+    some.low[some.count] = chunk.low.data() + i * bounds_.bytes;
+    some.facts[some.count] = facts(chunk) + i;
+    some.rows[some.count] = static_cast<std::int64_t>(row + bit);
+    some.places[some.count] = place++;
+    for (std::size_t b = 0; b < bounds_.bytes; b += kCacheLine) {
+      __builtin_prefetch(some.high[some.count] + b);
+      if (level_ == Level::both) __builtin_prefetch(some.low[some.count] + b);
+    }
+    __builtin_prefetch(some.facts[some.count]);
+    if (++some.count < kRows) continue;
+    filling_ = 1 - filling_;
+    score(waiting_[filling_]);
   }
 }
 
-void Estimator::flush() {
-  if (waiting_ == 0) return;
-  tile_.table.codes.tile(bounds_.codes.data(), tile_.count, planes_.data(), waiting_, bounds_.bytes, sums_.data(),
-                         kRows);
+void Estimator::finish() {
+  score(waiting_[1 - filling_]);
+  score(waiting_[filling_]);
+}
+
+void Estimator::score(Scattered& some) {
+  const std::size_t n = std::exchange(some.count, 0);
+  if (n == 0) return;
+  const kernels::CodeKernels& kernels = tile_.table.codes;
+  kernels.tile(bounds_.codes.data(), tile_.count, some.high.data(), n, bounds_.bytes, sums_.data(), kRows);
   if (level_ == Level::both) {
-    tile_.table.codes.tile(bounds_.codes.data(), tile_.count, low_planes_.data(), waiting_, bounds_.bytes,
-                           low_sums_.data(), kRows);
-    combine(waiting_);
+    kernels.tile(bounds_.codes.data(), tile_.count, some.low.data(), n, bounds_.bytes, low_sums_.data(), kRows);
+    combine(n);
   }
-  tile_.table.codes.unpack(facts_.data(), waiting_, scales_.data(), norms_.data(), residuals_.data());
-  const std::uint64_t all = ~std::uint64_t{0} >> (kRows - waiting_);
+  std::array<kernels::RowFacts, kRows> facts;
+  for (std::size_t i = 0; i < n; ++i) facts[i] = *some.facts[i];
+  kernels.unpack(facts.data(), n, scales_.data(), norms_.data(), residuals_.data());
+  const std::uint64_t all = ~std::uint64_t{0} >> (kRows - n);
+  std::array<float, kRows> uppers;
   for (std::size_t q = 0; q < tile_.count; ++q) {
-    bound(q, waiting_, uppers_.data());
-    float* uppers = bounds_.upper(q, 0);
-    for (std::size_t i = 0; i < waiting_; ++i) uppers[rows_[i]] = uppers_[i];
-    select(q, all, rows_.data());
+    bound(q, n, uppers.data());
+    float* of_query = bounds_.uppers + q * bounds_.places;
+    for (std::size_t i = 0; i < n; ++i) of_query[some.places[i]] = uppers[i];
+    select(q, all, some.rows.data());
   }
-  waiting_ = 0;
 }
 
 void Estimator::select(std::size_t q, std::uint64_t bits, const std::int64_t* rows) {

@@ -16,18 +16,27 @@
 
 namespace evidex::index {
 
-/// What the workers of a pre-scan share: the queries' codes, and an upper bound per query and row.
+/// What the workers of a pre-scan share: the queries' codes, and an upper bound per query and permitted row. A mask
+/// word with many rows has 64 places, so that a block of them is bounded and compared as it lies; one with few has as
+/// many as rows, so that the bounds of a sparse mask stay in the cache.
 struct Bounds {
   /// `room` is grown where it is too small and may be used again for the next tile.
   Bounds(const Tile& tile, AlignedBuffer<float>& room);
 
-  float* upper(std::size_t query, std::size_t word) { return uppers + (query * words + word) * RangeScan::kRows; }
+  static bool dense(std::uint64_t bits) { return count_bits(bits) >= kDense; }
+  float* upper(std::size_t query, std::size_t word) { return uppers + query * places + first_place[word]; }
 
   std::size_t bytes;  ///< of a plane
   std::size_t words;
   AlignedBuffer<std::int8_t> codes;  ///< [queries, 2 * bytes]
   std::vector<codecs::QueryBounds> queries;
-  float* uppers;  ///< [queries, words, 64], written where rows are permitted
+  AlignedBuffer<std::size_t> first_place;  ///< [words], set where rows are permitted
+  std::size_t places = 0;                  ///< per query
+  float* uppers;                           ///< [queries, places]
+
+ private:
+  // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching their codes one by one is quicker.
+  static constexpr std::size_t kDense = 16;
 };
 
 /// How much of the codes pass 1 reads.
@@ -40,23 +49,31 @@ class Estimator {
 
   /// Permitted rows of one mask word; finish() once at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (count_bits(bits) >= kDense) {
+    if (Bounds::dense(bits)) {
       block(index, bits);
     } else {
       collect(index, bits);
     }
   }
-  void finish() { flush(); }
+  void finish();
 
  private:
   static constexpr std::size_t kRows = RangeScan::kRows;
-  // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching their codes one by one is quicker.
-  static constexpr std::size_t kDense = 16;
+
+  /// Rows anywhere in the codes.
+  struct Scattered {
+    std::size_t count = 0;
+    std::array<const std::uint8_t*, kRows> high;
+    std::array<const std::uint8_t*, kRows> low;
+    std::array<const kernels::RowFacts*, kRows> facts;
+    std::array<std::int64_t, kRows> rows;
+    std::array<std::size_t, kRows> places;
+  };
 
   void score_planes(const std::uint8_t* planes, std::size_t n, std::int32_t* sums);
   void block(std::size_t word, std::uint64_t bits);
   void collect(std::size_t word, std::uint64_t bits);
-  void flush();
+  void score(Scattered& some);
   const kernels::RowFacts* facts(const CodeChunk& chunk) const {
     return level_ == Level::high ? chunk.high_facts.data() : chunk.facts.data();
   }
@@ -73,19 +90,15 @@ class Estimator {
   Level level_;
   kernels::Bound bound_;
   std::span<search::TopK> seeds_;
-  std::size_t waiting_ = 0;
   std::vector<std::int32_t> sums_;      // [queries, kRows]
   std::vector<std::int32_t> low_sums_;  // the same, where both planes are read
-  std::array<const std::uint8_t*, kRows> planes_;
-  std::array<const std::uint8_t*, kRows> low_planes_;
   std::array<float, kRows> estimates_;
   std::array<float, kRows> scales_;
   std::array<float, kRows> norms_;
   std::array<float, kRows> residuals_;
-  // Of rows that wait to be scored together:
-  std::array<float, kRows> uppers_;
-  std::array<kernels::RowFacts, kRows> facts_;
-  std::array<std::int64_t, kRows> rows_;
+  // Rows that wait to be scored together: those of one batch are on their way to the cache while the next one fills.
+  std::array<Scattered, 2> waiting_;
+  std::size_t filling_ = 0;
 };
 
 }  // namespace evidex::index

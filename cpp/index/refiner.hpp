@@ -13,7 +13,7 @@
 
 namespace evidex::index {
 
-/// Hands on what pass 1 left over. A stage leaves a row out only if its bound is below `threshold`; an equal one
+/// Hands on what pass 1 left over, of all permitted rows of a word. A stage leaves a row out only if its bound is below `threshold`; an equal one
 /// stays. `Next` takes rows as word(index, bits) does.
 template <class Next>
 class LeftOver {
@@ -22,7 +22,14 @@ class LeftOver {
       : tile_(tile), bounds_(bounds), query_(query), threshold_(threshold), next_(next) {}
 
   void word(std::size_t index, std::uint64_t bits) {
-    bits &= tile_.table.reach(bounds_.upper(query_, index), threshold_);
+    const float* uppers = bounds_.upper(query_, index);
+    if (Bounds::dense(bits)) {
+      bits &= tile_.table.reach(uppers, threshold_);
+    } else {
+      for (std::uint64_t rest = bits; rest != 0; rest &= rest - 1) {
+        if (*uppers++ < threshold_) bits &= ~(rest & -rest);
+      }
+    }
     if (bits != 0) next_.word(index, bits);
   }
 

@@ -22,9 +22,8 @@ struct Place {
 };
 
 template <class T>
-void copy_row(const AlignedBuffer<T>& source, std::size_t from, AlignedBuffer<T>& target, std::size_t to,
-              std::size_t width = 1) {
-  std::memcpy(target.data() + to * width, source.data() + from * width, width * sizeof(T));
+void copy_row(const T& source, std::size_t from, T& target, std::size_t to, std::size_t width = 1) {
+  std::memcpy(target.data() + to * width, source.data() + from * width, width * sizeof(*source.data()));
 }
 
 }  // namespace
