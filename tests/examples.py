@@ -29,10 +29,10 @@ def as_mask(index: DenseIndex, ids: list[int]) -> AllowMask:
     return AllowMask.from_bools(index, as_bools(index, ids))
 
 
-def line(n: int, **options: Any) -> DenseIndex:
+def line(n: int, dim: int = 4, **options: Any) -> DenseIndex:
     """Row i lies at 10 i on the first axis."""
-    index = DenseIndex(4, metric="l2", **options)
-    rows = np.zeros((n, 4), np.float32)
+    index = DenseIndex(dim, metric="l2", **options)
+    rows = np.zeros((n, dim), np.float32)
     rows[:, 0] = 10 * np.arange(n)
     index.add(np.arange(n), rows)
     return index

@@ -62,14 +62,15 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "handbook": VALUES | {"text"},
     "_arrays": VALUES,
     "hits": VALUES | {"_arrays"},
-    "access": VALUES | {"_core"},
+    "_names": VALUES,
+    "access": VALUES | {"_core", "_names"},
     "audit": VALUES | {"access"},
     "_column": VALUES,
     **dict.fromkeys(("columns", "predicates"), COLUMNS),
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
     **dict.fromkeys(("index", "reading", "stored"), ENGINE | {"_core"}),
-    "store": STORE,
+    "store": STORE | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
     "_core": set(),
@@ -106,7 +107,7 @@ def cpp_kernels(path: str, text: str) -> Iterator[str]:
 
 
 def cpp_form(path: str, text: str) -> Iterator[str]:
-    """`long` has another size on other systems; a guard in a file included many times would be a mistake."""
+    """`long` has another size on other systems (case A5); a guard in a file included many times would be a mistake."""
     for number, line in enumerate(code_of(text).splitlines(), 1):
         if re.search(r"\blong\b", line):
             yield f"line {number}: say std::int64_t or std::size_t instead of long"

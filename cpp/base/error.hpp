@@ -21,6 +21,11 @@ struct NotFound : Error {
   using Error::Error;
 };
 
+/// A file is not what it should be.
+struct CorruptFile : Error {
+  using Error::Error;
+};
+
 /// The caller asked a running call to stop.
 struct Cancelled : Error {
   using Error::Error;

@@ -22,6 +22,8 @@ void translate(std::exception_ptr error) {
     raise("InvalidInput", e.what());
   } catch (const NotFound& e) {
     raise("NotFound", e.what());
+  } catch (const CorruptFile& e) {
+    raise("CorruptFile", e.what());
   } catch (const Cancelled& e) {
     // A signal handler's exception is pending: it says more than "cancelled".
     if (PyErr_Occurred() == nullptr) raise("Cancelled", e.what());

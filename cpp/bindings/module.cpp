@@ -11,6 +11,7 @@ PYBIND11_MODULE(_core, m) {
   evidex::bindings::register_cpu(m);
   evidex::bindings::register_access(m);
   evidex::bindings::register_bitmask(m);
+  evidex::bindings::register_segment(m);
   evidex::bindings::register_row_store(m);
   evidex::bindings::register_testing(m);
 }

@@ -20,7 +20,9 @@ using index::RowStore;
 using index::Snapshot;
 using search::Bitmask;
 
-std::unique_ptr<RowStore> make_store(std::size_t dim, int metric, int codec, bool prescan) {
+using Reference = std::optional<Array<float>>;
+
+std::unique_ptr<RowStore> make_store(std::size_t dim, int metric, int codec, bool prescan, const Reference& reference) {
   if (dim == 0) throw InvalidInput("dim: expected at least 1, got 0");
   if (metric < 0 || static_cast<std::size_t>(metric) >= kernels::kMetrics.size()) {
     throw InvalidInput("metric: no metric has the number " + std::to_string(metric));
@@ -28,7 +30,12 @@ std::unique_ptr<RowStore> make_store(std::size_t dim, int metric, int codec, boo
   if (codec < 0 || static_cast<std::size_t>(codec) >= codecs::kCodecs.size()) {
     throw InvalidInput("codec: no codec has the number " + std::to_string(codec));
   }
-  const index::Storage storage{codecs::kCodecs[static_cast<std::size_t>(codec)].codec, prescan};
+  index::Storage storage{codecs::kCodecs[static_cast<std::size_t>(codec)].codec, prescan};
+  if (reference) {
+    const auto values = elements(*reference, "reference");
+    if (values.size() != dim) throw InvalidInput("reference: expected one component for each dimension");
+    storage.reference = std::make_shared<const std::vector<float>>(values.begin(), values.end());
+  }
   return std::make_unique<RowStore>(dim, kernels::kMetrics[static_cast<std::size_t>(metric)], storage);
 }
 
@@ -79,6 +86,58 @@ void set_rule(RowStore& store, const Array<std::int64_t>& groups, std::uint32_t 
   store.set_rule(given, rule);
 }
 
+std::shared_ptr<index::Segment> encode(const RowStore& store, const Array<std::int64_t>& ids,
+                                       const Array<std::int64_t>& groups, const Array<float>& vectors) {
+  const std::shared_ptr<const Snapshot> like = store.snapshot();
+  const Rows rows(vectors, like->dim, "vectors");
+  const auto given = elements(ids, "ids");
+  const auto of = elements(groups, "groups");
+  if (rows.count == 0 || given.size() != rows.count || of.size() != rows.count) {
+    throw InvalidInput("ids, groups and vectors differ in length, or there are none");
+  }
+  Stop stop = stop_on_signal();
+  const py::gil_scoped_release unlocked;
+  return std::make_shared<index::Segment>(index::encode(*like, given, of, rows.data, stop));
+}
+
+std::size_t attach(RowStore& store, const index::Segment& segment, const Array<std::uint32_t>& rules) {
+  const auto given = elements(rules, "rules");
+  Stop stop = stop_on_signal();
+  const py::gil_scoped_release unlocked;
+  return store.attach(segment, given, stop);
+}
+
+void mark(RowStore& store, const Array<std::int64_t>& first, const Array<std::int64_t>& count, bool dead) {
+  const auto begins = elements(first, "first");
+  const auto counts = elements(count, "count");
+  if (begins.size() != counts.size()) throw InvalidInput("first and count differ in length");
+  std::vector<index::Range> ranges;
+  for (std::size_t i = 0; i < begins.size(); ++i) {
+    if (begins[i] < 0 || counts[i] < 0) throw InvalidInput("rows: there are none below 0");
+    ranges.push_back({static_cast<std::size_t>(begins[i]), static_cast<std::size_t>(counts[i])});
+  }
+  const py::gil_scoped_release unlocked;
+  store.mark(ranges, dead);
+}
+
+void set_known_rules(RowStore& store, const Array<std::int64_t>& groups, const Array<std::uint32_t>& rules) {
+  const auto given = elements(groups, "groups");
+  const auto numbers = elements(rules, "rules");
+  if (given.size() != numbers.size()) throw InvalidInput("groups and rules differ in length");
+  const py::gil_scoped_release unlocked;
+  store.set_known_rules(given, numbers);
+}
+
+py::array_t<std::int64_t> rows_in(const RowStore& store, const Snapshot& snapshot, const Array<std::int64_t>& ids) {
+  const auto given = elements(ids, "ids");
+  std::vector<std::int64_t> rows;
+  {
+    const py::gil_scoped_release unlocked;
+    rows = store.rows_in(snapshot, given);
+  }
+  return to_array(std::move(rows));
+}
+
 void optimize(RowStore& store, const Array<std::uint32_t>& rank_of_rule) {
   const auto ranks = elements(rank_of_rule, "rank_of_rule");
   Stop stop = stop_on_signal();
@@ -111,9 +170,17 @@ py::array_t<bool> readable(const Snapshot& snapshot, const Bitmask& mask, const 
   bool* const target = out.mutable_data();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t row = row_number(snapshot, rows[i]);
-    target[i] = mask.test(row) && ((snapshot.dead_word(row / 64) >> (row % 64)) & 1) == 0;
+    target[i] = mask.test(row) && !snapshot.is_dead(row);
   }
   return out;
+}
+
+std::shared_ptr<index::Segment> gather(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
+  const auto rows = elements(numbers, "numbers");
+  for (const std::int64_t number : rows) (void)row_number(snapshot, number);
+  Stop stop = stop_on_signal();
+  const py::gil_scoped_release unlocked;
+  return std::make_shared<index::Segment>(index::gather(snapshot, rows, stop));
 }
 
 py::array_t<std::int64_t> ids_of(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
@@ -129,8 +196,8 @@ py::array_t<float> vectors(const Snapshot& snapshot, const Array<std::int64_t>& 
   float* target = out.mutable_data();
   for (const std::int64_t number : rows) {
     const std::size_t row = row_number(snapshot, number);
-    const std::size_t c = index::ChunkOf::of(row);
-    const float* vector = snapshot.vector(kernels::active(), c, row - index::ChunkOf::begin(c), target);
+    const auto [c, at] = snapshot.place(row);
+    const float* vector = snapshot.vector(kernels::active(), c, at, target);
     if (vector != target) std::copy_n(vector, snapshot.dim, target);
     target += snapshot.dim;
   }
@@ -163,6 +230,11 @@ void register_row_store(py::module_& m) {
           "grant",
           [](const Snapshot& s, const Array<std::uint8_t>& allowed) { return s.grant(elements(allowed, "allowed")); },
           py::arg("allowed").noconvert())
+      .def_property_readonly("reference",
+                             [](const Snapshot& s) -> std::optional<py::array_t<float>> {
+                               if (!s.reference) return std::nullopt;
+                               return to_array(std::vector<float>(*s.reference));
+                             })
       .def_property_readonly("rights_generation", [](const Snapshot& s) { return s.owners->generation(); })
       .def("count", &Snapshot::count_permitted, py::arg("mask"))
       .def(
@@ -171,19 +243,26 @@ void register_row_store(py::module_& m) {
       .def("readable", &readable, py::arg("mask"), py::arg("numbers").noconvert())
       .def("ids_of", &ids_of, py::arg("numbers").noconvert())
       .def("vectors", &vectors, py::arg("numbers").noconvert())
+      .def("gather", &gather, py::arg("numbers").noconvert())
       .def("search", &search_best, py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
            py::arg("mask_of").noconvert(), py::arg("threads"), py::arg("grouped"))
       .def("radius", &search_radius, py::arg("queries").noconvert(), py::arg("min_score"), py::arg("limit"),
            py::arg("masks"), py::arg("mask_of").noconvert(), py::arg("threads"));
 
   py::class_<RowStore>(m, "RowStore", "Append-only rows with one writer and any number of readers.")
-      .def(py::init(&make_store), py::arg("dim"), py::arg("metric"), py::arg("codec"), py::arg("prescan"))
+      .def(py::init(&make_store), py::arg("dim"), py::arg("metric"), py::arg("codec"), py::arg("prescan"),
+           py::arg("reference") = py::none())
       .def("add", &write<&RowStore::add>, py::arg("ids").noconvert(), py::arg("vectors").noconvert(),
            py::arg("rules").noconvert(), py::arg("groups").noconvert() = py::none())
       .def("add_automatic", &add_automatic, py::arg("vectors").noconvert(), py::arg("rules").noconvert(),
            py::arg("groups").noconvert() = py::none())
       .def("upsert", &write<&RowStore::upsert>, py::arg("ids").noconvert(), py::arg("vectors").noconvert(),
            py::arg("rules").noconvert(), py::arg("groups").noconvert() = py::none())
+      .def("encode", &encode, py::arg("ids").noconvert(), py::arg("groups").noconvert(), py::arg("vectors").noconvert())
+      .def("attach", &attach, py::arg("segment"), py::arg("rules").noconvert())
+      .def("mark", &mark, py::arg("first").noconvert(), py::arg("count").noconvert(), py::arg("dead"))
+      .def("set_known_rules", &set_known_rules, py::arg("groups").noconvert(), py::arg("rules").noconvert())
+      .def("rows_in", &rows_in, py::arg("snapshot"), py::arg("ids").noconvert())
       .def("remove", &remove, py::arg("ids").noconvert())
       .def("set_rule", &set_rule, py::arg("groups").noconvert(), py::arg("rule"))
       .def("optimize", &optimize, py::arg("rank_of_rule").noconvert())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Append-only storage of rows. Chunks are never moved, resized or rewritten, so a reader needs no
-// lock for the rows it already knows. Sizes double from 1,024 rows to 65,536 and stay there: a small
-// index stays small, a large one wastes at most one chunk, and a row's chunk is arithmetic.
+// Storage of rows. Chunks are never moved, resized or rewritten, so a reader needs no lock for the rows it already
+// knows. Their memory is their own, or somebody else's that they keep alive, such as a mapped file; rows of the second
+// kind were complete when the chunk was made, and nothing writes there.
 #pragma once
 
 #include <bit>
@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
@@ -16,19 +17,50 @@
 
 namespace evidex::index {
 
-struct Chunk {
-  Chunk(std::size_t rows, std::size_t row_bytes) : vectors(rows * row_bytes), ids(rows), owners(rows), groups(rows) {}
+/// What keeps memory alive that a chunk does not own.
+using Keeper = std::shared_ptr<const void>;
 
-  AlignedBuffer<std::byte> vectors;     // [rows, row_bytes]: components in the codec's form; none for int8
-  AlignedBuffer<std::int64_t> ids;      // [rows]
-  AlignedBuffer<std::uint32_t> owners;  // [rows]
-  AlignedBuffer<std::int64_t> groups;   // [rows]
+class Chunk {
+  AlignedBuffer<std::byte> own_vectors_;
+  AlignedBuffer<std::int64_t> own_ids_;
+  AlignedBuffer<std::int64_t> own_groups_;
+  AlignedBuffer<std::uint32_t> own_owners_;
+  std::vector<Keeper> keepers_;
+
+ public:
+  Chunk(std::size_t rows, std::size_t row_bytes)
+      : own_vectors_(rows * row_bytes),
+        own_ids_(rows),
+        own_groups_(rows),
+        own_owners_(rows),
+        vectors(own_vectors_.data(), own_vectors_.size()),
+        ids(own_ids_.data(), rows),
+        groups(own_groups_.data(), rows),
+        owners(own_owners_.data(), rows) {}
+
+  /// Over memory of others; only the owners, which no file knows, are its own.
+  Chunk(std::span<std::byte> vectors_, std::span<std::int64_t> ids_, std::span<std::int64_t> groups_,
+        std::vector<Keeper> keepers)
+      : own_owners_(ids_.size()),
+        keepers_(std::move(keepers)),
+        vectors(vectors_),
+        ids(ids_),
+        groups(groups_),
+        owners(own_owners_.data(), ids_.size()) {}
+  Chunk(const Chunk&) = delete;
+  Chunk& operator=(const Chunk&) = delete;
+
+  std::span<std::byte> vectors;     // [rows, row_bytes]: components in the codec's form; none for int8
+  std::span<std::int64_t> ids;      // [rows]
+  std::span<std::int64_t> groups;   // [rows]
+  std::span<std::uint32_t> owners;  // [rows]
 };
 
 /// int8 codes of a chunk's rows: beside the vectors, or instead of them. In one buffer, which is then large enough
 /// for huge pages: facts of scattered rows cost as much as their codes where each has a page to look up.
 class CodeChunk {
   AlignedBuffer<std::byte> room_;
+  std::vector<Keeper> keepers_;
 
  public:
   CodeChunk(std::size_t rows, std::size_t plane_bytes)
@@ -38,6 +70,14 @@ class CodeChunk {
         high(reinterpret_cast<std::uint8_t*>(facts.data() + rows), rows * plane_bytes),
         low(high.data() + rows * plane_bytes, rows * plane_bytes) {}
 
+  /// Over memory of others. `facts_` holds those of the high planes first, then those of both.
+  CodeChunk(std::span<kernels::RowFacts> facts_, std::span<std::uint8_t> high_, std::span<std::uint8_t> low_,
+            std::vector<Keeper> keepers)
+      : keepers_(std::move(keepers)),
+        high_facts(facts_.first(facts_.size() / 2)),
+        facts(facts_.last(facts_.size() / 2)),
+        high(high_),
+        low(low_) {}
   CodeChunk(const CodeChunk&) = delete;
   CodeChunk& operator=(const CodeChunk&) = delete;
 
@@ -57,26 +97,5 @@ class CodeChunk {
 
 using ChunkList = std::vector<std::shared_ptr<Chunk>>;
 using CodeChunkList = std::vector<std::shared_ptr<CodeChunk>>;
-
-struct ChunkOf {
-  static constexpr std::size_t kFirst = 1024;
-  static constexpr std::size_t kLargest = 65536;
-  static constexpr std::size_t kDoubling = 7;  // chunks that cover the first kLargest rows
-
-  /// Number of the chunk that holds `row`.
-  static std::size_t of(std::size_t row) noexcept {
-    if (row < kLargest) return static_cast<std::size_t>(std::bit_width(row / kFirst));
-    return kDoubling - 1 + row / kLargest;
-  }
-  /// First row of chunk `c`; a multiple of 64, so no mask word spans two chunks.
-  static std::size_t begin(std::size_t c) noexcept {
-    if (c == 0) return 0;
-    if (c < kDoubling) return kFirst << (c - 1);
-    return (c - kDoubling + 1) * kLargest;
-  }
-  static std::size_t rows(std::size_t c) noexcept { return begin(c + 1) - begin(c); }
-  /// Chunks needed for `rows` rows.
-  static std::size_t count(std::size_t rows) noexcept { return rows == 0 ? 0 : of(rows - 1) + 1; }
-};
 
 }  // namespace evidex::index

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "base/stop.hpp"
+#include "index/segment.hpp"
 #include "index/snapshot.hpp"
 
 namespace evidex::index {
@@ -21,6 +22,13 @@ constexpr std::size_t least_coded_rows(std::size_t dim) {
 
 /// Room for the codes of all rows of `next`.
 void ensure_code_chunks(Snapshot& next);
+
+/// Codes the rows of one chunk of `next` that it has room for codes of.
+void code_chunk(Snapshot& next, std::size_t c, Stop& stop);
+
+/// The codes of the segment that `next` has just been given the rows of: its own where they were coded against the
+/// same reference, made here otherwise; and of rows before it that have none yet.
+void attach_codes(Snapshot& next, const Segment& segment, Stop& stop);
 
 /// Freezes the reference, the mean of the first rows, and codes all rows of `next`, which no reader knows yet.
 void start_codes(Snapshot& next, Stop& stop);

@@ -65,8 +65,7 @@ void Estimator::combine(std::size_t n) {
 
 void Estimator::block(std::size_t word, std::uint64_t bits) {
   const std::size_t row = word * kRows;
-  const std::size_t c = ChunkOf::of(row);
-  const std::size_t at = row - ChunkOf::begin(c);
+  const auto [c, at] = tile_.snapshot.place(row);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
   const auto n = static_cast<std::size_t>(std::bit_width(bits));
   score_planes(chunk.high.data() + at * bounds_.bytes, n, sums_.data());
@@ -85,8 +84,7 @@ void Estimator::block(std::size_t word, std::uint64_t bits) {
 
 void Estimator::collect(std::size_t word, std::uint64_t bits) {
   const std::size_t row = word * kRows;
-  const std::size_t c = ChunkOf::of(row);
-  const std::size_t at = row - ChunkOf::begin(c);
+  const auto [c, at] = tile_.snapshot.place(row);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
   for (std::size_t place = bounds_.first_place[word]; bits != 0; bits &= bits - 1) {
     const auto bit = static_cast<std::size_t>(std::countr_zero(bits));

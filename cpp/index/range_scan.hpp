@@ -51,8 +51,7 @@ class RangeScan {
 
  private:
   void block(std::size_t row, std::uint64_t bits) {
-    const std::size_t c = ChunkOf::of(row);
-    const std::size_t at = row - ChunkOf::begin(c);
+    const auto [c, at] = snapshot_.place(row);
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
     const std::size_t dim = snapshot_.dim;
     kernels_.scan(queries_, snapshot_.vector(table_, c, at, nullptr), dim, n, dim, scores_.data());
@@ -62,8 +61,7 @@ class RangeScan {
   }
 
   void collect(std::size_t row, std::uint64_t bits) {
-    const std::size_t c = ChunkOf::of(row);
-    const std::size_t at = row - ChunkOf::begin(c);
+    const auto [c, at] = snapshot_.place(row);
     for (; bits != 0; bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
       float* scratch = decoded_.size() == 0 ? nullptr : decoded_.data() + waiting_ * snapshot_.dim;

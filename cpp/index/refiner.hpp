@@ -55,8 +55,7 @@ class Refiner {
 
   void word(std::size_t index, std::uint64_t bits) {
     const std::size_t row = index * kRows;
-    const std::size_t c = ChunkOf::of(row);
-    const std::size_t at = row - ChunkOf::begin(c);
+    const auto [c, at] = tile_.snapshot.place(row);
     const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
     for (; bits != 0; bits &= bits - 1) {
       const auto bit = static_cast<std::size_t>(std::countr_zero(bits));

@@ -14,19 +14,27 @@ namespace {
 
 constexpr std::size_t kRowsPerCheck = 1024;
 
-struct Place {
-  explicit Place(std::size_t row) : chunk(ChunkOf::of(row)), at(row - ChunkOf::begin(chunk)) {}
-
-  std::size_t chunk;
-  std::size_t at;
-};
-
 template <class T>
-void copy_row(const T& source, std::size_t from, T& target, std::size_t to, std::size_t width = 1) {
+void copy(const T& source, std::size_t from, T& target, std::size_t to, std::size_t width = 1) {
   std::memcpy(target.data() + to * width, source.data() + from * width, width * sizeof(*source.data()));
 }
 
 }  // namespace
+
+void copy_row(const Snapshot& from, Place old, Chunk& target, CodeChunk* codes, std::size_t at) {
+  const Chunk& source = *(*from.chunks)[old.chunk];
+  if (from.row_bytes() > 0) copy(source.vectors, old.at, target.vectors, at, from.row_bytes());
+  copy(source.ids, old.at, target.ids, at);
+  copy(source.owners, old.at, target.owners, at);
+  copy(source.groups, old.at, target.groups, at);
+  if (codes == nullptr) return;
+  const CodeChunk& coded = *(*from.codes)[old.chunk];
+  const std::size_t bytes = codecs::plane_bytes(from.dim);
+  copy(coded.high, old.at, codes->high, at, bytes);
+  copy(coded.low, old.at, codes->low, at, bytes);
+  copy(coded.high_facts, old.at, codes->high_facts, at);
+  copy(coded.facts, old.at, codes->facts, at);
+}
 
 std::vector<std::uint32_t> clustered_order(const Snapshot& snapshot, std::span<const std::uint32_t> rank_of_rule) {
   std::vector<std::uint64_t> keys;  // rank above, row below: sorting them is stable by itself
@@ -54,32 +62,24 @@ std::shared_ptr<Snapshot> relaid(const Snapshot& from, std::span<const std::uint
   next->rows = order.size();
   next->dead_rows = 0;
   next->dead = std::make_shared<DeadRows>();
+  auto map = std::make_shared<ChunkMap>();
   auto chunks = std::make_shared<ChunkList>();
   auto codes = std::make_shared<CodeChunkList>();
   const bool coded = from.reference != nullptr;
   const std::size_t bytes = codecs::plane_bytes(from.dim);
   for (std::size_t row = 0; row < order.size(); ++row) {
     if (row % kRowsPerCheck == 0) stop.throw_if_requested();
-    const Place to(row);
-    if (to.chunk == chunks->size()) {
-      chunks->push_back(std::make_shared<Chunk>(ChunkOf::rows(to.chunk), from.row_bytes()));
-      if (coded) codes->push_back(std::make_shared<CodeChunk>(ChunkOf::rows(to.chunk), bytes));
+    if (row == map->end()) {
+      const std::size_t rows = map->next_rows();
+      map->add(rows);
+      chunks->push_back(std::make_shared<Chunk>(rows, from.row_bytes()));
+      if (coded) codes->push_back(std::make_shared<CodeChunk>(rows, bytes));
     }
-    const Place old(order[row]);
-    const Chunk& source = *(*from.chunks)[old.chunk];
-    Chunk& target = *(*chunks)[to.chunk];
-    if (from.row_bytes() > 0) copy_row(source.vectors, old.at, target.vectors, to.at, from.row_bytes());
-    copy_row(source.ids, old.at, target.ids, to.at);
-    copy_row(source.owners, old.at, target.owners, to.at);
-    copy_row(source.groups, old.at, target.groups, to.at);
-    if (!coded) continue;
-    const CodeChunk& source_codes = *(*from.codes)[old.chunk];
-    CodeChunk& target_codes = *(*codes)[to.chunk];
-    copy_row(source_codes.high, old.at, target_codes.high, to.at, bytes);
-    copy_row(source_codes.low, old.at, target_codes.low, to.at, bytes);
-    copy_row(source_codes.high_facts, old.at, target_codes.high_facts, to.at);
-    copy_row(source_codes.facts, old.at, target_codes.facts, to.at);
+    const Place to = map->place(row);
+    const Place old = from.place(order[row]);
+    copy_row(from, old, *(*chunks)[to.chunk], coded ? (*codes)[to.chunk].get() : nullptr, to.at);
   }
+  next->map = std::move(map);
   next->chunks = std::move(chunks);
   next->codes = std::move(codes);
   return next;

@@ -12,6 +12,9 @@
 
 namespace evidex::index {
 
+/// One row as it is kept, to place `at` of other chunks; `codes` where the rows have them.
+void copy_row(const Snapshot& from, Place old, Chunk& target, CodeChunk* codes, std::size_t at);
+
 /// Live rows by the rank of their owner's rule, then as they lie: rows under one rule become a run. Rules without a
 /// rank come last.
 std::vector<std::uint32_t> clustered_order(const Snapshot& snapshot, std::span<const std::uint32_t> rank_of_rule);

@@ -21,7 +21,6 @@ namespace {
 
 std::atomic<std::uint64_t> g_layouts{0};
 
-constexpr std::size_t kMostRows = std::size_t{1} << 32;
 constexpr std::uint64_t kEndOfIds = std::uint64_t{1} << 63;
 
 }  // namespace
@@ -39,6 +38,8 @@ RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, Storage stora
   if (storage.codec == codecs::Codec::int8) {
     // A code that is all there is of a row must not depend on other rows: nothing is subtracted.
     empty->reference = std::make_shared<const std::vector<float>>(dim);
+  } else if (empty->prescan && storage.reference) {
+    empty->reference = storage.reference;
   }
   empty->layout = ++g_layouts;
   empty->owners = owners_;
@@ -53,6 +54,7 @@ std::shared_ptr<const Snapshot> RowStore::snapshot() const {
 Found RowStore::find(std::span<const std::int64_t> ids) const {
   Found found;
   found.rows.reserve(ids.size());
+  learn_ids();
   const std::shared_lock lock(published_);
   found.snapshot = current_;
   for (const std::int64_t id : ids) found.rows.push_back(ids_.find(id));
@@ -106,19 +108,35 @@ std::int64_t RowStore::add_automatic(const Batch& batch, Stop& stop) {
   return first;
 }
 
+void RowStore::require_row_numbers(const Snapshot& next) {
+  constexpr std::size_t kMostRows = std::size_t{1} << 32;
+  if (next.rows > kMostRows) throw InvalidInput("vectors: an index holds at most 2**32 rows, removed ones included");
+}
+
 std::shared_ptr<Snapshot> RowStore::next_snapshot() const {
   auto next = std::make_shared<Snapshot>(*current_);
   ++next->generation;
   return next;
 }
 
+/// Past the row numbers that the last chunk has no room for: nothing is ever stored there, so they count as removed.
+void RowStore::skip_to_room(Snapshot& next) {
+  const ChunkMap& map = *next.map;
+  if (map.size() == 0 || next.rows < map.begin(map.size() - 1) + map.rows(map.size() - 1)) return;
+  next.rows = map.end();
+  mark_dead(next, map.begin(map.size() - 1) + map.rows(map.size() - 1), next.rows);
+}
+
 void RowStore::ensure_chunks(Snapshot& next) {
-  const std::size_t needed = ChunkOf::count(next.rows);
-  if (needed <= next.chunks->size()) return;
+  if (next.rows <= next.map->end()) return;
+  auto map = std::make_shared<ChunkMap>(*next.map);
   auto grown = std::make_shared<ChunkList>(*next.chunks);
-  while (grown->size() < needed) {
-    grown->push_back(std::make_shared<Chunk>(ChunkOf::rows(grown->size()), next.row_bytes()));
+  while (map->end() < next.rows) {
+    const std::size_t rows = map->next_rows();
+    map->add(rows);
+    grown->push_back(std::make_shared<Chunk>(rows, next.row_bytes()));
   }
+  next.map = std::move(map);
   next.chunks = std::move(grown);
 }
 
@@ -130,9 +148,8 @@ void RowStore::copy_in(const Snapshot& next, std::size_t first_row, const Batch&
   for (std::size_t done = 0; done < batch.ids.size();) {
     stop.throw_if_requested();
     const std::size_t row = first_row + done;
-    const std::size_t c = ChunkOf::of(row);
-    const std::size_t at = row - ChunkOf::begin(c);
-    const std::size_t n = std::min({kRowsPerCheck, batch.ids.size() - done, ChunkOf::rows(c) - at});
+    const auto [c, at] = next.place(row);
+    const std::size_t n = std::min({kRowsPerCheck, batch.ids.size() - done, next.map->rows(c) - at});
     rows.write(batch.vectors, done, n, c, at);
     Chunk& chunk = *(*next.chunks)[c];
     const auto& groups = batch.groups.empty() ? batch.ids : batch.groups;
@@ -147,6 +164,7 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   const std::size_t n = batch.ids.size();
   if (n == 0) return;
   check_ids(batch.ids);
+  learn_ids();
   // Only this thread writes, so ids_ and current_ may be read here without the lock.
   const auto next = next_snapshot();
   std::shared_ptr<DeadRows> dead;
@@ -166,9 +184,10 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   const Ownership ownership = assign_owners(named ? batch.groups : batch.ids, named, batch.rules,
                                             on_stored == OnStored::refuse ? OtherRule::refuse : OtherRule::replace,
                                             *owners_, [&](std::int64_t group) { return owner_of(group); });
+  skip_to_room(*next);
   const std::size_t first_row = next->rows;
   next->rows += n;
-  if (next->rows > kMostRows) throw InvalidInput("vectors: an index holds at most 2**32 rows, removed ones included");
+  require_row_numbers(*next);
   ensure_chunks(*next);
   if (next->reference) ensure_code_chunks(*next);
   copy_in(*next, first_row, batch, ownership.owners, stop);
@@ -176,10 +195,8 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
 
   const std::unique_lock lock(published_);
   ids_.reserve(ids_.size() + n);
-  group_owners_.reserve(group_owners_.size() + ownership.named.size());
-  owners_->set(ownership.rules);
+  publish_owners(ownership);
   // Nothing below can fail.
-  for (const auto& [group, owner] : ownership.named) group_owners_.assign(group, owner);
   for (std::size_t i = 0; i < n; ++i) {
     ids_.assign(batch.ids[i], static_cast<std::int64_t>(first_row + i));
     next_id_ = std::max(next_id_, static_cast<std::uint64_t>(batch.ids[i]) + 1);
@@ -187,8 +204,15 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
   current_ = next;
 }
 
+void RowStore::publish_owners(const Ownership& ownership) {
+  group_owners_.reserve(group_owners_.size() + ownership.named.size());
+  owners_->set(ownership.rules);
+  for (const auto& [group, owner] : ownership.named) group_owners_.assign(group, owner);
+}
+
 void RowStore::optimize(std::span<const std::uint32_t> rank_of_rule, Stop& stop) {
   const std::lock_guard writer(writer_);
+  learn_ids();
   const std::vector<std::uint32_t> order = clustered_order(*current_, rank_of_rule);
   const std::shared_ptr<Snapshot> next = relaid(*current_, order, stop);
   next->layout = ++g_layouts;
@@ -214,6 +238,7 @@ std::int64_t RowStore::owner_of(std::int64_t group) const {
 void RowStore::set_rule(std::span<const std::int64_t> groups, std::uint32_t rule) {
   // The writer's lock too: between a batch's look at the owners and its publication no right may change.
   const std::lock_guard writer(writer_);
+  learn_ids();
   std::vector<access::OwnerTable::Entry> entries;
   entries.reserve(groups.size());
   for (const std::int64_t group : groups) {
@@ -230,6 +255,7 @@ void RowStore::remove(std::span<const std::int64_t> ids) {
   const std::lock_guard writer(writer_);
   if (ids.empty()) return;
   check_ids(ids);
+  learn_ids();
   const auto next = next_snapshot();
   auto dead = std::make_shared<DeadRows>(*next->dead);
   for (const std::int64_t id : ids) {

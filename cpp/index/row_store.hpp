@@ -9,11 +9,14 @@
 #include <optional>
 #include <shared_mutex>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/stop.hpp"
 #include "base/writer_mutex.hpp"
 #include "index/id_table.hpp"
+#include "index/ownership.hpp"
+#include "index/segment.hpp"
 #include "index/snapshot.hpp"
 
 namespace evidex::index {
@@ -31,6 +34,13 @@ struct Batch {
 struct Storage {
   codecs::Codec codec = codecs::Codec::float32;
   bool prescan = true;
+  /// What codes are coded against, where that is decided already: dim components.
+  std::shared_ptr<const std::vector<float>> reference = nullptr;
+};
+
+struct Range {
+  std::size_t first;
+  std::size_t count;
 };
 
 struct Found {
@@ -57,6 +67,19 @@ class RowStore {
   /// Throws NotFound when any id is unknown, InvalidInput when one is repeated.
   void remove(std::span<const std::int64_t> ids);
 
+  /// Appends rows that were encoded before, `rules` [rows] being those of their groups, which replace what the groups
+  /// had. Their ids must be new, as those of a store's catalog are; nothing checks that. Returns the first row.
+  std::size_t attach(const Segment& segment, std::span<const std::uint32_t> rules, Stop& stop);
+
+  /// Removes rows, or puts back such as were removed: for every snapshot from now on. Their ids stay known.
+  void mark(std::span<const Range> ranges, bool dead);
+
+  /// As set_rule, one rule for each group; groups that attached rows do not have are passed over.
+  void set_known_rules(std::span<const std::int64_t> groups, std::span<const std::uint32_t> rules);
+
+  /// Rows that attached ids have in a snapshot of this store; kAbsent where it has none, or only a removed one.
+  std::vector<std::int64_t> rows_in(const Snapshot& snapshot, std::span<const std::int64_t> ids) const;
+
   /// Gives groups another rule, for every snapshot at once. Throws NotFound for a group no row was ever stored of.
   void set_rule(std::span<const std::int64_t> groups, std::uint32_t rule);
 
@@ -77,16 +100,23 @@ class RowStore {
   static void ensure_chunks(Snapshot& next);
   static void copy_in(const Snapshot& next, std::size_t first_row, const Batch& batch,
                       std::span<const std::uint32_t> owners, Stop& stop);
+  static void require_row_numbers(const Snapshot& next);
+  static void skip_to_room(Snapshot& next);
+  static void mark_dead(Snapshot& next, std::size_t begin, std::size_t end);
+  void publish_owners(const Ownership& ownership);
+  void learn_ids() const;
   std::int64_t owner_of(std::int64_t group) const;
   static void check_ids(std::span<const std::int64_t> ids);
 
   WriterMutex writer_;                   // one writer at a time
   mutable std::shared_mutex published_;  // guards current_, ids_ and group_owners_
   std::shared_ptr<const Snapshot> current_;
-  IdTable ids_;
+  mutable IdTable ids_;
+  /// Rows whose ids are not in the table yet: attached ones are looked up by id when somebody asks, if ever.
+  mutable std::vector<std::pair<std::size_t, std::size_t>> unlearned_;
   std::shared_ptr<access::OwnerTable> owners_ = std::make_shared<access::OwnerTable>();
   IdTable group_owners_;       // owners of groups that were named; a row without a group is found by its id
-  std::uint64_t next_id_ = 0;  // unsigned: may be one past the largest int64
+  mutable std::uint64_t next_id_ = 0;  // unsigned: may be one past the largest int64
 };
 
 }  // namespace evidex::index

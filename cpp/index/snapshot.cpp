@@ -38,10 +38,8 @@ Bitmask Snapshot::grant(std::span<const std::uint8_t> allowed) const {
   std::vector<Word> words(this->words());
   std::vector<std::uint64_t> granted;
   owners->read([&](std::span<const std::uint32_t> rules) { granted = access::grant_owners(rules, allowed); });
-  for (std::size_t c = 0; ChunkOf::begin(c) < rows; ++c) {
-    const std::size_t begin = ChunkOf::begin(c);
-    const std::size_t count = std::min(ChunkOf::rows(c), rows - begin);
-    access::grant_rows({(*chunks)[c]->owners.data(), count}, granted, words.data() + begin / 64);
+  for (std::size_t c = 0; c < map->size() && map->begin(c) < rows; ++c) {
+    access::grant_rows({(*chunks)[c]->owners.data(), rows_of_chunk(c)}, granted, words.data() + map->begin(c) / 64);
   }
   return Bitmask(rows, std::move(words));
 }

@@ -12,6 +12,7 @@
 
 #include "access/owner_table.hpp"
 #include "codecs/codec.hpp"
+#include "index/chunk_map.hpp"
 #include "index/chunks.hpp"
 #include "index/dead_rows.hpp"
 #include "kernels/metrics.hpp"
@@ -32,6 +33,7 @@ struct Snapshot {
   std::size_t dead_rows = 0;
   /// Not part of the picture: rights are always the newest.
   std::shared_ptr<const access::OwnerTable> owners = std::make_shared<access::OwnerTable>();
+  std::shared_ptr<const ChunkMap> map = std::make_shared<ChunkMap>();
   std::shared_ptr<const ChunkList> chunks = std::make_shared<ChunkList>();
   std::shared_ptr<const DeadRows> dead = std::make_shared<DeadRows>();
   /// int8 codes of all rows, coded as row - reference; none yet where there is no reference.
@@ -41,25 +43,31 @@ struct Snapshot {
 
   std::size_t live_rows() const noexcept { return rows - dead_rows; }
   Word dead_word(std::size_t i) const noexcept { return dead->word(i); }
+  bool is_dead(std::size_t row) const noexcept { return ((dead_word(row / 64) >> (row % 64)) & 1) != 0; }
 
   bool can_prescan() const noexcept { return prescan && reference != nullptr; }
+  Place place(std::size_t row) const noexcept { return map->place(row); }
+  /// Rows of chunk `c` that this snapshot has.
+  std::size_t rows_of_chunk(std::size_t c) const noexcept {
+    return map->begin(c) < rows ? std::min(map->rows(c), rows - map->begin(c)) : 0;
+  }
   std::size_t row_bytes() const noexcept { return codecs::facts(codec).component_bytes * dim; }
 
   /// Row `at` of chunk `c` as float32: where it is stored, or decoded into `scratch`, which holds dim.
   const float* vector(const kernels::Table& kernels, std::size_t c, std::size_t at, float* scratch) const noexcept;
 
   std::int64_t id(std::size_t row) const noexcept {
-    const std::size_t c = ChunkOf::of(row);
-    return (*chunks)[c]->ids[row - ChunkOf::begin(c)];
+    const Place place = this->place(row);
+    return (*chunks)[place.chunk]->ids[place.at];
   }
 
   std::uint32_t owner(std::size_t row) const noexcept {
-    const std::size_t c = ChunkOf::of(row);
-    return (*chunks)[c]->owners[row - ChunkOf::begin(c)];
+    const Place place = this->place(row);
+    return (*chunks)[place.chunk]->owners[place.at];
   }
   std::int64_t group(std::size_t row) const noexcept {
-    const std::size_t c = ChunkOf::of(row);
-    return (*chunks)[c]->groups[row - ChunkOf::begin(c)];
+    const Place place = this->place(row);
+    return (*chunks)[place.chunk]->groups[place.at];
   }
 
   /// Rows not removed.

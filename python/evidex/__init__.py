@@ -16,12 +16,16 @@ from .errors import (
     AccessError,
     Cancelled,
     CorruptFile,
+    EncoderMismatch,
     EvidexError,
     InvalidInput,
     LockHeld,
+    MissingStore,
     NotFound,
     NotLogged,
+    NotStored,
     StaleMask,
+    VersionMismatch,
 )
 from .fusion import Fused, rrf
 from .hits import Explanation, Hits
@@ -29,6 +33,7 @@ from .index import DenseIndex
 from .masks import AllowMask
 from .packing import pack
 from .predicates import Predicate, where
+from .store import Collection, CollectionSnapshot, Document, EncoderIdentity, Put
 from .types import Chunk, Evidence, Floor, Omitted, Packet, Span
 
 __all__ = [
@@ -38,9 +43,14 @@ __all__ = [
     "AllowMask",
     "Cancelled",
     "Chunk",
+    "Collection",
+    "CollectionSnapshot",
     "Columns",
     "CorruptFile",
     "DenseIndex",
+    "Document",
+    "EncoderIdentity",
+    "EncoderMismatch",
     "Evidence",
     "EvidexError",
     "Explanation",
@@ -49,19 +59,23 @@ __all__ = [
     "Hits",
     "InvalidInput",
     "LockHeld",
+    "MissingStore",
     "NotFound",
     "NotLogged",
+    "NotStored",
     "Omitted",
     "Packet",
     "Policy",
     "Predicate",
     "Principal",
+    "Put",
     "Reply",
     "ReplyReport",
     "RetrievalLog",
     "Rule",
     "Span",
     "StaleMask",
+    "VersionMismatch",
     "__version__",
     "audit",
     "encoders",

@@ -8,13 +8,13 @@ import reprlib
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from typing import NoReturn, TypeVar, cast
+from typing import Any, NoReturn, TypeGuard, TypeVar, cast
 
 import numpy as np
 
 from .errors import InvalidInput
 
-__all__ = ["IdT", "finite", "ids", "members", "refuse", "text", "texts", "utf8", "whole"]
+__all__ = ["IdT", "finite", "flag", "ids", "integer", "members", "refuse", "text", "texts", "utf8", "whole"]
 
 IdT = TypeVar("IdT", str, int)
 _T = TypeVar("_T")
@@ -25,10 +25,14 @@ def refuse(name: str, given: object, expected: str, advice: str) -> NoReturn:
     raise InvalidInput(f"{name}: expected {expected}, got {reprlib.repr(given)} ({type(given).__name__}); {advice}")
 
 
+def integer(value: object) -> TypeGuard[int | np.integer[Any]]:
+    """A Python or numpy integer. No bool, and no duration, which numpy counts among its integers."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.timedelta64))
+
+
 def whole(value: object, name: str, *, least: int = 0, most: int | None = None) -> int:
     """A Python or numpy integer between ``least`` and ``most``, both included; a bool is not a number here."""
-    integer = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    number = int(cast(int, value)) if integer else least - 1
+    number = int(value) if integer(value) else least - 1
     if number < least or (most is not None and number > most):
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         refuse(name, value, f"a whole number {limits}", "pass an int in that range")
@@ -45,7 +49,7 @@ def flag(value: object, name: str) -> bool:
 def finite(value: object, name: str) -> float:
     """A Python or numpy real number that is neither NaN nor infinite (nor an int too large for a float)."""
     number = math.nan
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool):
+    if integer(value) or isinstance(value, (float, np.floating)):
         with suppress(OverflowError):  # an int may be too large
             number = float(value)
     if not math.isfinite(number):
@@ -95,7 +99,7 @@ def ids(value: Iterable[IdT], name: str, *, ordered: bool = True) -> tuple[IdT, 
         where = f"{name}[{position}]"
         if isinstance(item, str):
             plain[str.__str__(item)] = None  # numpy.str_ and other subclasses become str
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool) and item >= 0:
+        elif integer(item) and item >= 0:
             plain[int(item)] = None
         else:
             refuse(where, item, "an id (a str, or an int of at least 0)", "leave out padding such as -1")

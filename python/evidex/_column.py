@@ -65,7 +65,7 @@ def plain(value: object) -> Scalar | None:
         return bool(value)
     if isinstance(value, str):
         return str.__str__(value)
-    if isinstance(value, (int, np.integer)) and not isinstance(value, np.timedelta64):
+    if _checks.integer(value):
         return int(value)
     if isinstance(value, (float, np.floating)):
         return number if (number := float(value)) == value else None  # a long double may not be a float

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from . import _checks
 from ._core import RuleTable
+from ._names import Numbers, name, names
 from .errors import AccessError, InvalidInput
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Policy",
     "Principal",
     "Rule",
+    "lists",
 ]
 
 
@@ -77,8 +79,8 @@ class Principal:
     def __init__(self, id: str, tenant: str, groups: Iterable[str]) -> None:
         try:
             for name, value in (("id", id), ("tenant", tenant)):
-                object.__setattr__(self, name, _name(value, f"principal {name}"))
-            object.__setattr__(self, "groups", _names(groups, "principal groups"))
+                object.__setattr__(self, name, name(value, f"principal {name}"))
+            object.__setattr__(self, "groups", names(groups, "principal groups"))
         except InvalidInput as error:
             raise AccessError(f"malformed principal: {error}") from error
 
@@ -123,25 +125,6 @@ class Rule:
         return f"Rule(tenant={self.tenant!r}, allow={allow!r}, deny={sorted(self.deny)!r})"
 
 
-class _Numbers:
-    """Numbers for names, from 0 up."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def of(self, name: str) -> int:
-        return self._numbers.setdefault(name, len(self._numbers))
-
-    def known(self, name: str) -> int | None:
-        return self._numbers.get(name)
-
-    def of_each(self, names: Iterable[str]) -> npt.NDArray[np.uint32]:
-        return np.array([self.of(name) for name in names], dtype=np.uint32)
-
-    def known_of(self, names: Iterable[str]) -> npt.NDArray[np.uint32]:
-        return np.array([self._numbers[name] for name in names if name in self._numbers], dtype=np.uint32)
-
-
 class Policy:
     """The rules of one application. Documents refer to rules by number, so a rule is stored once however many use it.
 
@@ -152,10 +135,11 @@ class Policy:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._table = RuleTable()
-        self._tenants = _Numbers()
-        self._groups = _Numbers()
+        self._tenants = Numbers()
+        self._groups = Numbers()
         self._rules: list[Rule] = []
         self._known: dict[_Parts, Rule] = {}
+        self._keeper: str | None = None
 
     def rule(self, tenant: str, allow: Iterable[str] | AnyInTenant, deny: Iterable[str] = ()) -> Rule:
         """The rule with these parts, made on first use.
@@ -168,12 +152,28 @@ class Policy:
         Raises:
             InvalidInput: If a name is empty or not a str, or ``allow`` or ``deny`` is a single str.
         """
-        parts = _Parts(_name(tenant, "tenant"), *_allow_and_deny(allow, deny))
+        parts = _Parts(name(tenant, "tenant"), *lists(allow, deny))
         with self._lock:
-            if parts not in self._known:
-                self._known[parts] = Rule(self, self._table.add(*self._numbered(parts)), parts)
-                self._rules.append(self._known[parts])
-            return self._known[parts]
+            return self._known[parts] if parts in self._known else self._add(parts)
+
+    def add(self, tenant: str, allow: Iterable[str] | AnyInTenant, deny: Iterable[str]) -> Rule:
+        """A rule of its own, also where one says the same: they may come to say different things."""
+        parts = _Parts(name(tenant, "tenant"), *lists(allow, deny))
+        with self._lock:
+            return self._add(parts)
+
+    def _add(self, parts: _Parts) -> Rule:
+        rule = Rule(self, self._table.add(*self._numbered(parts)), parts)
+        self._rules.append(rule)
+        self._known.setdefault(parts, rule)
+        return rule
+
+    def keep(self, keeper: str | None) -> None:
+        """Says who stores the rules and alone changes them; None when it is done."""
+        with self._lock:
+            if keeper is not None and self._keeper is not None:
+                raise InvalidInput(f"policy: {self._keeper} keeps its rules; give each open collection a Policy()")
+            self._keeper = keeper
 
     def change(self, rule: Rule, allow: Iterable[str] | AnyInTenant, deny: Iterable[str] = ()) -> None:
         """Makes a rule say something else, for everything that is under it; the tenant stays.
@@ -184,11 +184,18 @@ class Policy:
             deny: As in :meth:`rule`, the whole new list.
 
         Raises:
-            InvalidInput: As in :meth:`rule`, and for another policy's rule.
+            InvalidInput: As in :meth:`rule`, for another policy's rule, and where a collection keeps the rules: it
+                changes them with ``Collection.change_rule``.
         """
+        if self._keeper is not None:
+            raise InvalidInput(f"rule: {self._keeper} keeps this policy's rules; use its change_rule(...)")
+        self.apply_change(rule, allow, deny)
+
+    def apply_change(self, rule: Rule, allow: Iterable[str] | AnyInTenant, deny: Iterable[str]) -> None:
+        """As :meth:`change`, for who keeps the rules."""
         if not isinstance(rule, Rule) or rule.policy is not self:
             raise InvalidInput(f"rule: expected a rule that this policy made, got {rule!r}")
-        parts = _Parts(rule.tenant, *_allow_and_deny(allow, deny))
+        parts = _Parts(rule.tenant, *lists(allow, deny))
         with self._lock:
             if parts == rule._parts:
                 return
@@ -262,18 +269,8 @@ class Policy:
         return rule.number
 
 
-def _allow_and_deny(
+def lists(
     allow: Iterable[str] | AnyInTenant, deny: Iterable[str]
 ) -> tuple[frozenset[str] | AnyInTenant, frozenset[str]]:
-    return allow if isinstance(allow, AnyInTenant) else _names(allow, "allow"), _names(deny, "deny")
-
-
-def _name(value: object, what: str) -> str:
-    checked = str.__str__(_checks.text(value, what))
-    if not checked:
-        raise InvalidInput(f"{what}: expected a name, got an empty str")
-    return checked
-
-
-def _names(values: Iterable[str], what: str) -> frozenset[str]:
-    return frozenset(_name(value, what) for value in _checks.members(values, what))
+    """A rule's two lists of groups, checked."""
+    return allow if isinstance(allow, AnyInTenant) else names(allow, "allow"), names(deny, "deny")

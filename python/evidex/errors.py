@@ -7,12 +7,16 @@ __all__ = [
     "AccessError",
     "Cancelled",
     "CorruptFile",
+    "EncoderMismatch",
     "EvidexError",
     "InvalidInput",
     "LockHeld",
+    "MissingStore",
     "NotFound",
     "NotLogged",
+    "NotStored",
     "StaleMask",
+    "VersionMismatch",
 ]
 
 
@@ -54,3 +58,19 @@ class LockHeld(EvidexError):
 
 class NotLogged(EvidexError, OSError):
     """A read could not be written to the retrieval log, so it returned nothing."""
+
+
+class MissingStore(EvidexError, FileNotFoundError):
+    """Nothing is stored at this path."""
+
+
+class VersionMismatch(EvidexError):
+    """A collection was written by a newer version of evidex, in a form this one does not know. Nothing was changed."""
+
+
+class EncoderMismatch(EvidexError, ValueError):
+    """An encoder is not the one whose vectors a collection holds: scores between the two would mean nothing."""
+
+
+class NotStored(EvidexError, OSError):
+    """A change could not be made durable: the disk is full, read-only or failing. The collection is unchanged."""

@@ -79,7 +79,9 @@ class DenseIndex(VectorReader):
         self._dim = _checks.whole(dim, "dim", least=1, most=2**20)
         self._metric, _, number, self._unit_rows = _METRICS[metric]
         self._codec = codec
-        self._store = _core.RowStore(self._dim, number, _CODECS[codec], _checks.flag(prescan, "prescan"))
+        self._store: _core.RowStore = _core.RowStore(
+            self._dim, number, _CODECS[codec], _checks.flag(prescan, "prescan")
+        )
         self._columns = None if columns is None else IndexColumns(columns, self._store)
         self._guard = Guard(policy)
         if log is not None and not isinstance(log, RetrievalLog):

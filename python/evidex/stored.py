@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeAlias, TypeVar
+from functools import partial
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,11 +24,23 @@ __all__ = ["Pinned", "StoredRows"]
 Pinned: TypeAlias = "tuple[_core.Snapshot, Columns | None]"
 _T = TypeVar("_T")
 
+_WINDOW = 4096
+
+
+class Rows(Protocol):
+    """Where rows are read from."""
+
+    def snapshot(self) -> _core.Snapshot:
+        """What a read that begins now sees."""
+
+    def find(self, ids: _arrays.Ids) -> tuple[_core.Snapshot, _arrays.Ids]:
+        """The same, and the rows of ids in it, -1 for those it does not have."""
+
 
 class StoredRows:
     """What can be read of stored rows without searching. Made by :class:`evidex.DenseIndex`."""
 
-    _store: _core.RowStore
+    _store: Rows
     _columns: IndexColumns | None
     _guard: Guard
     _dim: int
@@ -76,7 +89,7 @@ class StoredRows:
         is left out from then on.
 
         Args:
-            batch: Most rows at a time, at least 1.
+            batch: How many rows at a time, at least 1; only the last one has fewer. Hidden rows cut none short.
             principal: Who reads, on a guarded index.
 
         Raises:
@@ -86,18 +99,19 @@ class StoredRows:
         snapshot = self._store.snapshot()
         self._guard.visible(snapshot, principal)
 
+        def after(first: int) -> tuple[_arrays.Ids, _arrays.Ids, _arrays.Floats]:
+            mine = _next_rows(snapshot, self._guard.visible(snapshot, principal), first, most)
+            return mine, snapshot.ids_of(mine), snapshot.vectors(mine)
+
         def batches() -> Iterator[tuple[_arrays.Ids, _arrays.Floats]]:
-            for first in range(0, snapshot.rows, most):
-                rows = np.arange(first, min(first + most, snapshot.rows), dtype=np.int64)
-
-                def run(rows: _arrays.Ids = rows) -> tuple[_arrays.Ids, _arrays.Floats]:
-                    mine = rows[snapshot.readable(self._guard.visible(snapshot, principal), rows)]
-                    return snapshot.ids_of(mine), snapshot.vectors(mine)
-
-                ids, vectors = self._guard.settled(snapshot, principal, run)
-                if len(ids):
+            first, read = 0, most
+            while read == most:
+                rows, ids, vectors = self._guard.settled(snapshot, principal, partial(after, first))
+                read = len(rows)
+                if read > 0:
                     self._record("items", snapshot, principal, ids=[ids])
                     yield ids, vectors
+                    first = int(rows[-1]) + 1
 
         return batches()
 
@@ -170,3 +184,15 @@ class StoredRows:
         visible, ids = self._guard.settled(snapshot, principal, run)
         allowed = [_checks.flag(function(one), f"function({one})") for one in ids.tolist()]
         return AllowMask(snapshot.layout, self._guard.select(snapshot, visible, np.array(allowed, dtype=np.bool_)))
+
+
+def _next_rows(snapshot: _core.Snapshot, visible: _core.Bitmask, first: int, most: int) -> _arrays.Ids:
+    """Numbers of the first ``most`` readable rows from row ``first`` on."""
+    found: list[_arrays.Ids] = [np.empty(0, dtype=np.int64)]
+    wanted = most
+    while first < snapshot.rows and wanted > 0:
+        rows = np.arange(first, min(first + max(wanted, _WINDOW), snapshot.rows), dtype=np.int64)
+        found.append(rows[snapshot.readable(visible, rows)][:wanted])
+        wanted -= len(found[-1])
+        first = int(rows[-1]) + 1
+    return np.concatenate(found)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import reference
 from evidex import ANY_IN_TENANT, DenseIndex, Policy
 from examples import EYE, Make, as_bools, as_ids, as_mask
 from strategies import ISAS, forced_isa
@@ -19,6 +20,12 @@ def path(request: pytest.FixtureRequest) -> Iterator[tuple[Any, Make]]:
     isa, threads, make = request.param
     with forced_isa(isa):
         yield {"threads": threads}, make
+
+
+@pytest.fixture(params=reference.CODECS)
+def codec(request: pytest.FixtureRequest) -> str:
+    """How rows are stored."""
+    return str(request.param)
 
 
 @pytest.fixture

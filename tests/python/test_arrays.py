@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from evidex import AllowMask, DenseIndex, InvalidInput, _arrays
+from evidex import AllowMask, DenseIndex, InvalidInput, Policy, _arrays
 
 Array = npt.NDArray[Any]
 DIM = 6
@@ -88,7 +88,7 @@ def test_a_broadcast_array_is_read_as_its_copy() -> None:
 
 
 REFUSED_DTYPES = [
-    np.int8, np.int32, np.uint64, np.bool_, np.complex64, np.longdouble, object, "U4", "S4", "M8[s]",
+    np.int8, np.int32, np.uint64, np.bool_, np.complex64, np.longdouble, object, "U4", "S4", "M8[s]", "m8[s]", "V4",
 ]  # fmt: skip
 
 
@@ -160,12 +160,14 @@ def test_any_integer_dtype_holds_ids(dtype: str) -> None:
 
 BAD_IDS: list[Any] = [
     [-1], [1.0], [True], ["1"], [None], np.array([2**63], np.uint64), [2**70], np.ones((1, 1), int), -1, 1.5,
-    np.empty(0),
+    np.empty(0), np.array([1], "m8[s]"), np.array([1], "M8[s]"), [np.timedelta64(1)], np.array([1], object),
+    np.array([1], np.complex64), np.zeros(1, "V8"), 1j,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("ids", BAD_IDS, ids=repr)
 def test_bad_ids_are_refused_everywhere(ids: Any) -> None:  # cases A6, B21
+    """Numbers of groups too. Seen red: every dtype that numpy casts to int64."""
     index = DenseIndex(1, metric="ip")
     index.add([3], [[1.0]])
     calls: list[Callable[[], object]] = [
@@ -177,6 +179,16 @@ def test_bad_ids_are_refused_everywhere(ids: Any) -> None:  # cases A6, B21
     ]
     for call in calls:
         with pytest.raises(InvalidInput, match="ids"):
+            call()
+    policy = Policy()
+    guarded = DenseIndex(1, metric="ip", policy=policy)
+    of_groups: list[Callable[[], object]] = [
+        lambda: index.add([4], [[1.0]], groups=ids),
+        lambda: index.upsert([3], [[1.0]], groups=ids),
+        lambda: guarded.set_rule(ids, policy.rule("t", {"g"})),
+    ]
+    for call in of_groups:
+        with pytest.raises(InvalidInput, match="groups"):
             call()
     assert index.ids().tolist() == [3]
 
@@ -234,12 +246,14 @@ def test_a_score_is_never_negative_zero() -> None:
 
 BAD_MASKS: list[Any] = [
     np.ones(2, bool), np.ones(4, bool), np.ones((3, 1), bool), np.ones(3, np.uint8), np.ones(3), [1, 0, 1], "abc",
-    np.bool_(True), True, lambda row: True, [0, 1, 2], object(),
+    np.bool_(True), True, lambda row: True, [0, 1, 2], object(), np.ones(3, object), np.ones(3, "m8[s]"),
+    np.zeros(3, "M8[s]"), np.ones(3, np.complex64), np.zeros(3, "V1"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("allow", BAD_MASKS, ids=repr)
 def test_bad_masks_are_refused(allow: Any) -> None:  # case A13
+    """Seen red: every dtype that numpy casts to bool."""
     index = DenseIndex(1, metric="ip")
     index.add([1, 2, 3], [[1.0], [2.0], [3.0]])
     for call in (

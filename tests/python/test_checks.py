@@ -12,6 +12,9 @@ import pytest
 from evidex import _checks
 from evidex.errors import InvalidInput
 
+# numpy counts a timedelta64 among its integers; one without a unit even becomes an int.
+NO_NUMBERS: list[Any] = [np.timedelta64(3), np.timedelta64(3, "D"), np.datetime64(3, "D"), np.complex64(1), object()]
+
 
 @pytest.mark.parametrize("value", [0, 7, np.int8(7), np.uint64(7)])
 def test_whole_returns_a_plain_int(value: Any) -> None:
@@ -19,9 +22,11 @@ def test_whole_returns_a_plain_int(value: Any) -> None:
     assert _checks.whole(value, "k") == value
 
 
-@pytest.mark.parametrize("value", [-1, 11, True, np.True_, 1.0, np.float32(1), "1", None, np.array(1), math.nan])
+@pytest.mark.parametrize(
+    "value", [-1, 11, True, np.True_, 1.0, np.float32(1), "1", None, np.array(1), math.nan, *NO_NUMBERS]
+)
 def test_whole_refuses_the_rest(value: Any) -> None:
-    """Guards P8 (validated entry); without the bool check in ``whole`` the ``True`` case is red."""
+    """Guards P8 (validated entry). Seen red: bools, and timedelta64, taken for the integers they derive from."""
     with pytest.raises(InvalidInput, match="k: expected a whole number from 0 to 10, got "):
         _checks.whole(value, "k", most=10)
 
@@ -37,8 +42,9 @@ def test_finite_returns_a_plain_float(value: Any) -> None:
     assert _checks.finite(value, "x") == value
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, np.False_, "1", None, 10**400, 1j])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, True, np.False_, "1", None, 10**400, 1j, *NO_NUMBERS])
 def test_finite_refuses_the_rest(value: Any) -> None:
+    """P8. Seen red: as above."""
     with pytest.raises(InvalidInput, match="x: expected a finite number"):
         _checks.finite(value, "x")
 
@@ -72,8 +78,12 @@ def test_ids_are_distinct_and_plain() -> None:
     assert set(_checks.ids({"a", "b"}, "ids", ordered=False)) == {"a", "b"}
 
 
-@pytest.mark.parametrize("value", [[-1], [True], [1.0], [None], [1, "a"], {"a"}, {"a": 1}, "ab", [["a"]]])
+@pytest.mark.parametrize(
+    "value",
+    [[-1], [True], [1.0], [None], [1, "a"], {"a"}, {"a": 1}, "ab", [["a"]], *([value] for value in NO_NUMBERS)],
+)
 def test_ids_refuses_padding_bools_mixtures_and_unordered_sets(value: Any) -> None:
+    """P8. Seen red: as above."""
     with pytest.raises(InvalidInput):
         _checks.ids(value, "ids")
 

@@ -41,14 +41,28 @@ def test_neighbours_of_hidden_and_unknown_ids_are_not_found(hidden: int) -> None
 
 @pytest.mark.parametrize("batch", [1, 7, 1024])
 def test_items_are_all_that_may_be_read_in_batches(batch: int) -> None:
-    """Seen red with every row of a batch given out."""
+    """Full ones but for the last, wherever hidden rows lie (P2). Seen red with every row of a batch given out, and with
+    batches cut from the rows stored."""
     index = guarded()
     index.remove([6])
     batches = list(index.items(batch=batch, principal=ALICE))
-    assert all(0 < len(ids) == len(vectors) <= batch for ids, vectors in batches)
+    assert [len(ids) for ids, _ in batches] == [batch] * (14 // batch) + [14 % batch] * (14 % batch > 0)
     ids = np.concatenate([ids for ids, _ in batches])
     assert ids.tolist() == [i for i in range(0, 30, 2) if i != 6]
     assert np.concatenate([vectors for _, vectors in batches]).tobytes() == VECTORS[ids].tobytes()
+
+
+def test_items_are_read_on_where_few_rows_in_many_are_readable() -> None:
+    """Seen red: a batch ended with the rows looked at in one go."""
+    policy = Policy()
+    index = DenseIndex(1, metric="ip", policy=policy)
+    rules = [policy.rule("t", {"a"}), policy.rule("t", {"b"})]
+    index.add(None, np.arange(20_000.0)[:, None], [rules[int(i % 3000 != 0)] for i in range(20_000)])
+    mine = list(range(0, 20_000, 3000))
+    for batch in (1, 2, 7, 5000):
+        found = [ids.tolist() for ids, _ in index.items(batch=batch, principal=ALICE)]
+        assert found == [mine[i : i + batch] for i in range(0, 7, batch)]
+    assert list(index.items(principal=Principal("p", "t", ()))) == []
 
 
 def test_items_refuse_a_batch_of_none() -> None:

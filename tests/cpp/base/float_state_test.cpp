@@ -80,7 +80,7 @@ Answer ingest_and_search(const kernels::Metric& metric, const Shape& shape, unsi
   Answer answer{std::vector<std::int64_t>(3 * kHits), std::vector<float>(3 * kHits), {}};
   for (std::size_t c = 0; c < snapshot->codes->size(); ++c) {
     const index::CodeChunk& codes = *(*snapshot->codes)[c];
-    const std::size_t n = std::min(index::ChunkOf::rows(c), shape.rows - index::ChunkOf::begin(c));
+    const std::size_t n = snapshot->rows_of_chunk(c);
     answer.facts.insert(answer.facts.end(), codes.high_facts.data(), codes.high_facts.data() + n);
     answer.facts.insert(answer.facts.end(), codes.facts.data(), codes.facts.data() + n);
   }

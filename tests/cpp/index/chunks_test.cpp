@@ -2,50 +2,56 @@
 #include "index/chunks.hpp"
 
 #include <cstddef>
+#include <memory>
+#include <vector>
 
 #include "check.hpp"
+#include "index/chunk_map.hpp"
 #include "random.hpp"
 
 namespace {
 
 using namespace evidex;
-using index::ChunkOf;
+using index::ChunkMap;
 
-void check_row(std::size_t row) {
-  const std::size_t c = ChunkOf::of(row);
-  if (ChunkOf::begin(c) <= row && row < ChunkOf::begin(c + 1) && row - ChunkOf::begin(c) < ChunkOf::rows(c)) return;
-  const check::Note note("row ", row);
-  CHECK_EQ(c, ~std::size_t{0});
+/// Every row below `rows` of each chunk lies there, the chunks follow each other and hold whole mask words.
+void check_map(const ChunkMap& map) {
+  std::size_t end = 0;
+  for (std::size_t c = 0; c < map.size(); ++c) {
+    const check::Note note("chunk ", c);
+    CHECK_EQ(map.begin(c), end);
+    for (const std::size_t at : {std::size_t{0}, map.rows(c) / 2, map.rows(c) - 1}) {
+      CHECK_EQ(map.place(end + at).chunk, c);
+      CHECK_EQ(map.place(end + at).at, at);
+    }
+    end = (end + map.rows(c) + ChunkMap::kUnit - 1) / ChunkMap::kUnit * ChunkMap::kUnit;
+  }
+  CHECK_EQ(map.end(), end);
 }
 
 }  // namespace
 
-TEST(every_row_lies_in_its_chunk) {
-  for (std::size_t row = 0; row <= 300000; ++row) check_row(row);
+TEST(chunks_of_a_growing_index_double_up_to_a_bound) {
+  ChunkMap map;
+  while (map.end() < 1000000) {
+    const std::size_t rows = map.next_rows();
+    CHECK_EQ(rows % ChunkMap::kUnit, 0U);
+    CHECK(rows <= ChunkMap::kLargest && rows <= std::max(map.end(), ChunkMap::kUnit));
+    map.add(rows);
+  }
+  CHECK_EQ(map.size(), 7U + (map.end() - ChunkMap::kLargest) / ChunkMap::kLargest);
+  check_map(map);
 }
 
-TEST(far_rows_lie_in_their_chunks) {
-  check::Random random(check::seed(), "far");
-  for (std::size_t i = 0; i < 100000; ++i) check_row(random.next() >> (20 + random.below(40)));
-  for (unsigned shift = 10; shift < 44; ++shift) {
-    for (const std::size_t near : {0U, 1U, 2U}) check_row((std::size_t{1} << shift) + near - 1);
+TEST(chunks_of_any_sizes_begin_at_whole_units) {
+  check::Random random(check::seed(), "sizes");
+  for (int round = 0; round < 100; ++round) {
+    ChunkMap map;
+    for (std::size_t c = 0; c < 1 + random.below(30); ++c) {
+      map.add(random.below(3) == 0 ? map.next_rows() : 1 + random.below(random.below(2) == 0 ? 3 : 200000));
+    }
+    check_map(map);
   }
-}
-
-TEST(chunks_follow_each_other_double_and_hold_whole_mask_words) {
-  CHECK_EQ(ChunkOf::begin(0), 0U);
-  CHECK_EQ(ChunkOf::rows(0), ChunkOf::kFirst);
-  for (std::size_t c = 0; c < 300; ++c) {
-    const check::Note note("chunk ", c);
-    CHECK_EQ(ChunkOf::begin(c + 1), ChunkOf::begin(c) + ChunkOf::rows(c));
-    CHECK_EQ(ChunkOf::begin(c) % 64, 0U);
-    CHECK_EQ(ChunkOf::of(ChunkOf::begin(c)), c);
-    CHECK_EQ(ChunkOf::of(ChunkOf::begin(c + 1) - 1), c);
-    CHECK(ChunkOf::rows(c) <= ChunkOf::kLargest);
-    CHECK(ChunkOf::rows(c + 1) >= ChunkOf::rows(c));
-  }
-  CHECK_EQ(ChunkOf::begin(ChunkOf::kDoubling), ChunkOf::kLargest);
-  CHECK_EQ(ChunkOf::rows(ChunkOf::kDoubling), ChunkOf::kLargest);
 }
 
 TEST(a_chunk_holds_its_rows) {
@@ -57,4 +63,39 @@ TEST(a_chunk_holds_its_rows) {
   const index::CodeChunk codes(64, 16);
   CHECK_EQ(codes.high.size(), 64U * 16U);
   CHECK_EQ(codes.low.size(), 64U * 16U);
+  CHECK_EQ(codes.facts.size(), 64U);
+  CHECK_EQ(codes.high_facts.size(), 64U);
+}
+
+TEST(a_chunk_over_memory_of_others_keeps_it_and_has_owners_of_its_own) {
+  auto bytes = std::make_shared<std::vector<std::byte>>(5 * 12);
+  auto ids = std::make_shared<std::vector<std::int64_t>>(std::vector<std::int64_t>{3, 1, 4, 1, 5});
+  auto groups = std::make_shared<std::vector<std::int64_t>>(5);
+  const std::weak_ptr<std::vector<std::int64_t>> alive = ids;
+  const std::int64_t* const where = ids->data();
+  auto a = std::make_unique<index::Chunk>(*bytes, *ids, *groups, std::vector<index::Keeper>{bytes, ids, groups});
+  const index::Chunk b(a->vectors, a->ids, a->groups, {});
+  ids = nullptr;
+  CHECK(!alive.expired());
+  CHECK(a->ids.data() == where && b.ids.data() == where);
+  CHECK(a->ids.size() == 5U && a->ids[4] == 5 && a->vectors.data() == bytes->data());
+  CHECK(a->owners.size() == 5U && b.owners.size() == 5U && a->owners.data() != b.owners.data());
+  a = nullptr;
+  CHECK(alive.expired());
+}
+
+TEST(codes_over_memory_of_others_have_the_facts_of_the_high_planes_first) {
+  auto facts = std::make_shared<std::vector<kernels::RowFacts>>(6);
+  auto high = std::make_shared<std::vector<std::uint8_t>>(3 * 16);
+  auto low = std::make_shared<std::vector<std::uint8_t>>(3 * 16);
+  const std::weak_ptr<std::vector<std::uint8_t>> alive = low;
+  for (std::size_t i = 0; i < 6; ++i) (*facts)[i] = 100 + i;
+  auto codes = std::make_unique<index::CodeChunk>(*facts, *high, *low, std::vector<index::Keeper>{facts, high, low});
+  low = nullptr;
+  CHECK(!alive.expired());
+  CHECK(codes->high_facts.size() == 3U && codes->high_facts[2] == 102U);
+  CHECK(codes->facts.size() == 3U && codes->facts[0] == 103U);
+  CHECK(codes->high.data() == high->data() && codes->low.size() == 48U);
+  codes = nullptr;
+  CHECK(alive.expired());
 }

@@ -37,8 +37,7 @@ void check_codes(const Snapshot& snapshot, const Model& model) {
   codecs::Int8Encoder encoder(kernels::active(), dim, snapshot.reference->data());
   for (std::size_t r = 0; r < snapshot.rows; ++r) {
     const check::Note note("row ", r);
-    const std::size_t c = index::ChunkOf::of(r);
-    const std::size_t at = r - index::ChunkOf::begin(c);
+    const auto [c, at] = snapshot.place(r);
     const index::CodeChunk& chunk = *(*snapshot.codes)[c];
     const std::vector<float>& row = model.layout()[r].vector;
     const std::uint8_t* high = chunk.high.data() + at * bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Seen red with a page that is marked without being copied first.
+// Seen red with a page that is marked, or cleared, without being copied first.
 #include "index/dead_rows.hpp"
 
 #include <set>
@@ -33,11 +33,16 @@ TEST(copies_stay_as_they_were) {
     std::set<std::size_t> model = models.back();
     for (std::size_t i = random.below(40); i > 0; --i) {
       const std::size_t row = random.below(kRows);
-      next.mark(row);
-      model.insert(row);
+      CHECK_EQ(next.mark(row), model.insert(row).second);
+    }
+    for (std::size_t i = random.below(20); i > 0; --i) {
+      // One that was marked, or any: also on a page that nothing was ever marked on.
+      const auto marked = model.lower_bound(random.below(kRows));
+      const std::size_t row = random.one_in(3) || marked == model.end() ? random.below(2 * kRows) : *marked;
+      CHECK_EQ(next.clear(row), model.erase(row) == 1);
     }
     copies.emplace_back(next);
     models.push_back(model);
   }
-  for (std::size_t i = 0; i < copies.size(); ++i) require(copies[i], models[i], kRows / 64 + 2);
+  for (std::size_t i = 0; i < copies.size(); ++i) require(copies[i], models[i], 2 * kRows / 64 + 2);
 }

@@ -101,9 +101,9 @@ class Model {
 
 /// A row as float32, whatever form it is kept in.
 inline std::vector<float> vector_of(const index::Snapshot& snapshot, std::size_t row) {
-  const std::size_t c = index::ChunkOf::of(row);
+  const auto [c, at] = snapshot.place(row);
   std::vector<float> scratch(snapshot.dim);
-  const float* found = snapshot.vector(kernels::active(), c, row - index::ChunkOf::begin(c), scratch.data());
+  const float* found = snapshot.vector(kernels::active(), c, at, scratch.data());
   return {found, found + snapshot.dim};
 }
 

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The catalog: one SQLite connection for a collection's object, its transactions and counters."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from ..errors import CorruptFile, InvalidInput
+from . import schema
+
+__all__ = ["Catalog", "Row"]
+
+Row: TypeAlias = "tuple[Any, ...]"
+
+
+class Catalog:
+    """Reads and writes the tables of :mod:`.schema`. Any thread may use it; after a fork the child connects anew."""
+
+    def __init__(self, folder: str | None, *, write: bool, new: bool = False) -> None:
+        self.path = ":memory:" if folder is None else os.path.join(folder, "catalog.sqlite")
+        self._folder = folder
+        self._write = write
+        self._lock = threading.RLock()
+        self._commits = 0
+        self._open = True
+        self._pid = os.getpid()
+        self._connected = schema.connect(folder, write=write, new=new)
+
+    def close(self) -> None:
+        """Writes what waits in SQLite's log into the catalog, where nobody else reads it, and disconnects."""
+        with self._lock:
+            if not self._open:
+                return
+            self._open = False
+            if self._pid != os.getpid():
+                return
+            if self._write and self._folder is not None:
+                try:
+                    self._connected.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                except sqlite3.Error:
+                    pass  # a reader is in the way; the log stays and is read
+            self._connected.close()
+
+    @property
+    def _connection(self) -> sqlite3.Connection:
+        if not self._open:
+            raise InvalidInput("collection: it was closed; open it again")
+        if self._pid != os.getpid() and self._folder is not None:
+            if self._write:
+                raise InvalidInput("collection: it was opened for writing before a fork; open it in this process")
+            # The parent's connection is left alone: closing it here would drop the parent's locks.
+            self._connected = schema.connect(self._folder, write=False)
+            self._pid = os.getpid()
+        return self._connected
+
+    @contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, schema.failures(self.path):
+            yield self._connection
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """One durable transaction: all that happens inside is there when this ends, or nothing is.
+
+        Inside another one it is part of that.
+        """
+        with self._using() as connection:
+            if connection.in_transaction:
+                yield
+                return
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+            self._commits += 1
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Several reads of one state."""
+        with self._using() as connection:
+            if connection.in_transaction:
+                yield
+                return
+            connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+
+    def has_schema(self) -> bool:
+        """Whether the tables are there, and exactly those."""
+        with self._using() as connection:
+            return schema.require_schema(connection, self.path)
+
+    def create_schema(self) -> None:
+        """Makes the tables, inside a transaction."""
+        with self._using() as connection:
+            schema.create(connection)
+
+    def state(self) -> tuple[int, int]:
+        """Differs after every change, this object's and everybody else's."""
+        with self._using() as connection:
+            return connection.execute("PRAGMA data_version").fetchone()[0], self._commits
+
+    def run(self, sql: str, values: Sequence[object] = ()) -> int:
+        """Executes one statement; the number of the last row it inserted."""
+        with self._using() as connection:
+            return connection.execute(sql, values).lastrowid or 0
+
+    def run_many(self, sql: str, rows: Iterable[Sequence[object]]) -> None:
+        """Executes one statement for each row of values."""
+        with self._using() as connection:
+            connection.executemany(sql, rows)
+
+    def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
+        """All rows of a query."""
+        with self._using() as connection:
+            return connection.execute(sql, values).fetchall()
+
+    def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
+        """The first row of a query."""
+        with self._using() as connection:
+            found: Row | None = connection.execute(sql, values).fetchone()
+            return found
+
+    def meta(self, key: str) -> Any:
+        """A value of the collection as a whole."""
+        found = self.one("SELECT value FROM meta WHERE key = ?", (key,))
+        if found is None:
+            raise CorruptFile(f"{self.path}: it says nothing of {key}; restore the file from a copy")
+        return found[0]
+
+    def counter(self, key: str) -> int:
+        """One of the counters ``generation`` and ``rights``."""
+        value = self.meta(key)
+        if not isinstance(value, int) or value < 0:
+            raise CorruptFile(f"{self.path}: {key} is {value!r}; restore the file from a copy")
+        return value
+
+    def set_meta(self, key: str, value: object) -> None:
+        """Keeps a value of the collection as a whole: an int, str or bytes."""
+        self.run("INSERT OR REPLACE INTO meta (key, value) VALUES (?, ?)", (key, value))
+
+    def json(self, text: object, what: str) -> Any:
+        """A JSON value of the catalog.
+
+        Raises:
+            CorruptFile: If it is none.
+        """
+        try:
+            if not isinstance(text, str):
+                raise ValueError(f"a str was expected, not {type(text).__name__}")
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise CorruptFile(f"{self.path}: {what}: {error}; restore the file from a copy") from error

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Collection: documents that are revised, on disk or in memory, and what of them a caller may find."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+
+from .. import _arrays, _checks
+from ..access import UNRESTRICTED, Policy, Unrestricted
+from ..audit import RetrievalLog
+from ..columns import Columns
+from ..encoders import Encoder, get_encoder
+from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
+from .catalog import Catalog
+from .family import Family, View
+from .files import Lease, WriterLock, create_folder, leased, require_folder
+from .publishing import Publisher
+from .rights import Rights, StoredGuard
+from .segments import FolderSegments, Layout, MemorySegments, Segments
+from .settings import Settings, identity_of
+from .snapshot import CollectionSnapshot, lease_if_possible
+from .upkeep import Upkeep, living_segments
+from .writer import CollectionWriter
+
+__all__ = ["Collection"]
+
+_MODES = ("r", "rw")
+
+
+class Collection(CollectionWriter):
+    """Documents with access rules, found by meaning: durable in a folder, or in memory.
+
+    A document is known by its tenant, which is its rule's, and its source; one revision of it is visible. A change is
+    there whole or not at all, and stays through a crash at any instant once the call returned. A reader sees the state
+    of when it opened or last called :meth:`refresh`; rights are always the newest, whoever changed them.
+
+    Any number of processes may read while one writes. Any thread may call anything. After a fork the child may read;
+    a collection that was open for writing it must open itself. Made by :meth:`open` or :meth:`in_memory`; use it as a
+    context manager, or close it.
+    """
+
+    @classmethod
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        mode: str = "r",
+        *,
+        policy: Policy | Unrestricted,
+        encoder: Encoder | str | None = None,
+        dim: int | None = None,
+        metric: str | None = None,
+        codec: str | None = None,
+        columns: Columns | None = None,
+        log: RetrievalLog | None = None,
+    ) -> Collection:
+        """Opens a collection in a folder, and with ``mode="rw"`` makes it if it is not there.
+
+        Args:
+            path: The folder.
+            mode: ``"r"`` to read, ``"rw"`` to write too; one process at a time.
+            policy: Gets the rules that are stored, and makes new ones: one Policy for each open collection.
+                UNRESTRICTED for a collection without rules, which anybody may read.
+            encoder: Makes vectors of texts, or the name of a built-in one; without it vectors are given.
+            dim: Components per vector, where a new collection has no encoder.
+            metric: As in :class:`DenseIndex`; cosine for a new collection.
+            codec: As in :class:`DenseIndex`; float32 for a new collection.
+            columns: Names and types of documents' metadata, for a new collection.
+            log: As in :class:`DenseIndex`.
+
+        Raises:
+            MissingStore: If nothing is there to read.
+            LockHeld: If it is being written already.
+            EncoderMismatch: If the vectors are another encoder's.
+            AccessError: If it has rules and ``policy`` is UNRESTRICTED.
+            CorruptFile, VersionMismatch: If its files are damaged, or newer than this version.
+            InvalidInput: For arguments that differ from what the collection was made with, and for a path that is no
+                folder or, to write, cannot be written.
+        """
+        if mode not in _MODES:
+            _checks.refuse("mode", mode, '"r" or "rw"', "choose one of the two")
+        folder = os.fspath(path)
+        if not isinstance(folder, str) or not folder or "\0" in folder:
+            _checks.refuse("path", path, "the name of a folder", "pass a str or a Path")
+        one = cls.__new__(cls)
+        one._begin(folder, mode, policy, _encoder(encoder), log)
+        try:
+            one._open(dim, metric, codec, columns)
+        except BaseException:
+            one.close()
+            raise
+        return one
+
+    @classmethod
+    def in_memory(
+        cls,
+        *,
+        policy: Policy | Unrestricted,
+        encoder: Encoder | str | None = None,
+        dim: int | None = None,
+        metric: str = "cosine",
+        codec: str = "float32",
+        columns: Columns | None = None,
+        log: RetrievalLog | None = None,
+    ) -> Collection:
+        """A collection that ends with the process. Arguments and errors are those of :meth:`open`."""
+        one = cls.__new__(cls)
+        one._begin(None, "rw", policy, _encoder(encoder), log)
+        one._open(dim, metric, codec, columns)
+        return one
+
+    def _begin(
+        self, folder: str | None, mode: str, policy: object, encoder: Encoder | None, log: RetrievalLog | None
+    ) -> None:
+        if policy is not UNRESTRICTED and not isinstance(policy, Policy):
+            _checks.refuse("policy", policy, "a Policy, or UNRESTRICTED", "who may read is never implied")
+        if log is not None and not isinstance(log, RetrievalLog):
+            _checks.refuse("log", log, "a RetrievalLog, or None", "leave it out to keep no log")
+        self._folder, self._mode, self._pid = folder, mode, os.getpid()
+        self._policy = policy if isinstance(policy, Policy) else None
+        self._given_encoder, self._given_log = encoder, log
+        self._lock: WriterLock | None = None
+        self._lease: Lease | None = None
+        self._kept_policy = self._closed = False
+        self._changing = threading.RLock()
+        self._snapshots: weakref.WeakSet[CollectionSnapshot] = weakref.WeakSet()
+
+    def _open(self, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
+        writes = self._mode == "rw"
+        if self._folder is not None:
+            if writes:
+                create_folder(self._folder)
+                self._lock = WriterLock(self._folder)
+            else:
+                require_folder(self._folder)
+                self._lease = lease_if_possible(self._folder)
+        if self._policy is not None:
+            self._policy.keep(repr(self))
+            self._kept_policy = True
+        self._catalog = Catalog(self._folder, write=writes, new=writes)
+        identity = None if self._given_encoder is None else identity_of(self._given_encoder)
+        there = self._folder is not None and self._catalog.has_schema()
+        if not there:
+            if not writes:
+                raise MissingStore(f"path: {self._folder!r} holds no collection yet")
+            settings = Settings.of(
+                dim, metric or "cosine", codec or "float32", self._policy is not None, columns, identity
+            )
+            with self._catalog.changing():
+                self._catalog.create_schema()
+                self._catalog.set_meta("settings", settings.to_json())
+                self._catalog.set_meta("generation", 0)
+                self._catalog.set_meta("rights", 0)
+        stored = Settings.from_json(self._catalog.json(self._catalog.meta("settings"), "settings"), self._catalog.path)
+        self._require(stored, dim, metric, codec, columns)
+        if identity is not None:
+            stored.require_encoder(identity)
+        self._segments: Segments = (
+            MemorySegments() if self._folder is None else FolderSegments(self._folder, Layout(stored.dim, stored.codec))
+        )
+        self._rights = Rights(self._catalog, self._policy)
+        self._publisher = Publisher(self._catalog, self._segments, self._rights)
+        self._upkeep = Upkeep(self._catalog, self._segments, self._publisher)
+        self._read_as(stored, self._catalog, StoredGuard(self._rights), self._given_encoder, self._given_log)
+        if writes:
+            self._segments.remove_others({one.number for one in living_segments(self._catalog, everything=True)})
+        self.refresh()
+
+    def _require(self, stored: Settings, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
+        """The arguments given are what is stored."""
+        if stored.guarded and self._policy is None:
+            raise AccessError("policy: this collection has rules; pass a Policy(), which gets them")
+        if not stored.guarded and self._policy is not None:
+            raise InvalidInput(
+                "policy: this collection has no rules, so a policy would restrict nothing; pass UNRESTRICTED"
+            )
+        stored.require_same(dim, metric, codec, columns)
+
+    def refresh(self) -> int:
+        """Moves on to the newest state, and says which generation that is."""
+        with self._changing, self._catalog.reading():
+            generation = self._catalog.counter("generation")
+            before = getattr(self, "_view", None)
+            if before is not None and before.generation == generation:
+                return generation
+            self._rights.sync()
+            reference = self._reference()
+            segments = living_segments(self._catalog)
+            stays = before is not None and set(before.family.begin) <= {one.number for one in segments}
+            family = (
+                before.family
+                if before is not None and stays
+                else Family(self._settings, self._catalog, self._rights, reference)
+            )
+            for one in segments:
+                if one.number not in family.begin:
+                    family.attach(self._segments, one, reference)
+            changed = self._changed_places(before.generation if before is not None and stays else None)
+            family.mark([place for *place, visible in changed if not visible], dead=True)
+            family.mark([place for *place, visible in changed if visible], dead=False)
+            self._view = View(family, family.store.snapshot(), generation)
+        if self._lease is not None:
+            self._lease.renew(generation)
+        return generation
+
+    def _changed_places(self, since: int | None) -> list[Any]:
+        """``(segment, first, rows, visible)`` of what came or went since a generation, or of all that ever went."""
+        which = "died IS NOT NULL" if since is None else "born > ? OR died > ?"
+        return self._catalog.all(
+            "SELECT segment, first, rows, max(died IS NULL) FROM places JOIN revisions ON number = revision "
+            f"WHERE (segment, first) IN (SELECT segment, first FROM places WHERE {which}) GROUP BY segment, first",
+            () if since is None else (since, since),
+        )
+
+    def _reference(self) -> _arrays.Floats | None:
+        found = self._catalog.one("SELECT value FROM meta WHERE key = 'reference'")
+        if found is None:
+            return None
+        if not isinstance(found[0], bytes) or len(found[0]) != 4 * self._settings.dim:
+            raise CorruptFile(f"{self._catalog.path}: what codes refer to is damaged; restore the file from a copy")
+        reference = np.frombuffer(found[0], dtype="<f4").astype(np.float32)
+        if not np.isfinite(reference).all():
+            raise CorruptFile(f"{self._catalog.path}: what codes refer to is damaged; restore the file from a copy")
+        return reference
+
+    def snapshot(self) -> CollectionSnapshot:
+        """The state that this collection is at, kept until the snapshot is closed or garbage."""
+        with self._changing:
+            self._require_open()
+            lease = None if self._folder is None else lease_if_possible(self._folder)
+            if lease is not None:
+                lease.renew(self.generation)
+            made = CollectionSnapshot(lease)
+            made._read_as(self._settings, self._catalog, self._stored_guard, self._encoder, self._log)
+            made._view = self._view
+            self._snapshots.add(made)
+            return made
+
+    def _least(self) -> int:
+        """The oldest generation that anybody reads."""
+        pinned = [one.generation for one in self._snapshots if not one.closed]
+        others = [] if self._folder is None else list(leased(self._folder))
+        return min([self.generation, *pinned, *others])
+
+    def _require_open(self) -> None:
+        if self._closed:
+            raise InvalidInput("collection: it was closed; open it again")
+
+    def close(self) -> None:
+        """Ends reading and writing; what was stored stays. May be called again."""
+        with self._changing:
+            if self._closed:
+                return
+            self._closed = True
+            if hasattr(self, "_catalog"):
+                self._catalog.close()
+            if self._pid == os.getpid():
+                if self._lease is not None:
+                    self._lease.release()
+                if self._lock is not None:
+                    self._lock.release()
+            if self._kept_policy and self._policy is not None:
+                self._policy.keep(None)
+
+    def __enter__(self) -> Collection:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __len__(self) -> int:
+        """Chunks that are visible. The operator's figure: a principal may learn :meth:`count`."""
+        return self._view.pinned.live_rows
+
+    def __repr__(self) -> str:
+        where = "in memory" if self._folder is None else repr(self._folder)
+        if not hasattr(self, "_view"):
+            return f"Collection({where})"
+        state = "closed" if self._closed else f"mode={self._mode!r}"
+        return f"Collection({where}, {len(self)} chunks, generation={self.generation}, dim={self._dim}, {state})"
+
+
+def _encoder(given: object) -> Encoder | None:
+    if isinstance(given, str):
+        return get_encoder(given)
+    return given  # type: ignore[return-value]  # identity_of checks it

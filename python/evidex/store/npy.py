@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays as .npy files whose every byte of header is known beforehand.
+
+The catalog says what an array's dtype and shape are; the header that goes with them is made here and compared byte for
+byte, so nothing in a file is ever parsed. numpy alone can read the files (format 1.0, numpy.lib.format).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import CorruptFile
+
+__all__ = ["HEADER_BYTES", "check", "header", "pieces", "read", "write"]
+
+HEADER_BYTES = 128
+"""Length of every header: a multiple of 64, so that mapped elements are aligned to cache lines."""
+
+_PIECE = 2**20
+_MAGIC = b"\x93NUMPY\x01\x00"
+
+
+def header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
+    """The 128 bytes before the elements of a C-ordered array."""
+    said = f"{{'descr': {dtype.str!r}, 'fortran_order': False, 'shape': {shape!r}, }}".encode()
+    room = HEADER_BYTES - len(_MAGIC) - 2
+    assert dtype.str[0] in "<|" and len(said) < room
+    return _MAGIC + room.to_bytes(2, "little") + said.ljust(room - 1) + b"\n"
+
+
+def write(path: str, array: npt.NDArray[Any], digest: Any) -> int:
+    """Writes a new file, durably, and feeds ``digest`` with its bytes. Returns how many there are."""
+    whole = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
+    start = header(whole.dtype, whole.shape)
+    with open(path, "xb", buffering=0) as file:
+        for piece in (memoryview(start), *_pieces_of(memoryview(whole.reshape(-1).view(np.uint8)))):
+            digest.update(piece)
+            rest = piece
+            while rest:
+                rest = rest[file.write(rest) :]
+        os.fsync(file.fileno())
+    return len(start) + whole.nbytes
+
+
+def check(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    """Looks at the header of a file that is about to be mapped; its size is for who maps it to check.
+
+    Raises:
+        CorruptFile: If the file cannot be read or begins with anything else.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.pread(descriptor, HEADER_BYTES, 0)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
+    if found != header(dtype, shape):
+        raise CorruptFile(f"{path}: its header is not that of {dtype.name} {list(shape)}; restore the file from a copy")
+
+
+def read(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
+    """A whole file that :func:`write` made.
+
+    Raises:
+        CorruptFile: As :func:`check`, and if its size is another.
+    """
+    check(path, dtype, shape)
+    size = HEADER_BYTES + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+    if os.path.getsize(path) != size:
+        raise CorruptFile(f"{path}: expected a file of {size} bytes")
+    return np.fromfile(path, dtype=dtype, offset=HEADER_BYTES).reshape(shape)
+
+
+def pieces(path: str) -> Iterator[bytes]:
+    """A file's bytes, a few at a time."""
+    with open(path, "rb", buffering=0) as file:
+        while piece := file.read(_PIECE):
+            yield piece
+
+
+def _pieces_of(view: memoryview) -> Iterator[memoryview]:
+    for start in range(0, len(view), 16 * _PIECE):
+        yield view[start : start + 16 * _PIECE]

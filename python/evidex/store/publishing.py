@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of documents, each one transaction: what the next generation of a collection has."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from .. import _arrays, _checks, _core
+from ..access import Rule
+from ..errors import InvalidInput, NotFound
+from ..text.identity import row_id
+from .catalog import Catalog
+from .chunks import write_text
+from .documents import Prepared
+from .rights import Rights, parts_json
+from .segments import Segments
+
+__all__ = ["Publisher"]
+
+_AT_ONCE = 400
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A document that is stored: its number, stored rule, and revisions as ``name -> (number, digest, visible)``."""
+
+    number: int
+    rule: int | None
+    revisions: dict[str, tuple[int, bytes, bool]]
+
+
+class Publisher:
+    """Writes to the catalog and the segments of a collection that is open for writing."""
+
+    def __init__(self, catalog: Catalog, segments: Segments, rights: Rights) -> None:
+        self._catalog = catalog
+        self._segments = segments
+        self._rights = rights
+
+    def put(self, store: _core.RowStore, documents: Sequence[Prepared], vectors: _arrays.Floats) -> list[bool]:
+        """Stores documents and makes their revisions the visible ones; says for each whether anything was new.
+
+        Args:
+            store: Knows how rows are kept.
+            documents: What to store, no document twice.
+            vectors: Of all their chunks, one after the other.
+
+        Raises:
+            InvalidInput: If a revision is stored with other content, or was retired; or for a vector that cannot be
+                stored. Nothing is changed then.
+        """
+        with self._catalog.changing(), self._rules() as number_of:
+            generation = self._catalog.counter("generation") + 1
+            segment = self._next("segments")
+            next_document, next_revision = self._next("documents"), self._next("revisions")
+            known = self._known({(one.tenant, one.source) for one in documents})
+            new: list[bool] = []
+            kept: list[_arrays.Floats] = []
+            ids: list[int] = []
+            groups: list[int] = []
+            rules: list[int] = []
+            rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _INSERT}
+            at = 0
+            for one in documents:
+                at += len(one.spans)
+                rule = None if one.rule is None else number_of(one.rule)
+                document = known.get((one.tenant, one.source))
+                if document is None:
+                    document = _Known(next_document, rule, {})
+                    next_document += 1
+                    rows["documents"].append((document.number, one.tenant, one.source, rule, 0))
+                else:
+                    self._follow_rule(document, rule)
+                if _is_there(document, one):
+                    new.append(False)
+                    continue
+                new.append(True)
+                self._retire(document, generation)
+                rows["revisions"].append(
+                    (
+                        next_revision,
+                        document.number,
+                        one.revision,
+                        one.digest,
+                        one.metadata,
+                        len(one.text),
+                        len(one.ids),
+                    )
+                )
+                rows["places"].append((next_revision, segment, len(ids), generation, None))
+                for number, (span, name) in enumerate(zip(one.spans, one.ids, strict=True)):
+                    rows["chunks"].append(
+                        (row_id(name), next_revision, number, span.start, span.end, bytes.fromhex(name))
+                    )
+                write_text(self._catalog, next_revision, one.text)
+                ids += [row_id(name) for name in one.ids]
+                groups += [document.number] * len(one.ids)
+                rules += [_core.NO_RULE if rule is None else rule] * len(one.ids)
+                kept.append(vectors[at - len(one.spans) : at])
+                next_revision += 1
+            if not ids:
+                return new
+            for table, values in rows.items():
+                self._catalog.run_many(_INSERT[table], values)
+            encoded = store.encode(
+                np.array(ids, dtype=np.int64),
+                np.array(groups, dtype=np.int64),
+                kept[0] if len(kept) == 1 else np.concatenate(kept),
+            )
+            self.keep(segment, encoded, np.array(rules, dtype=np.uint32), generation)
+            self._catalog.set_meta("generation", generation)
+            return new
+
+    def keep(self, number: int, segment: _core.Segment, rules: Any, generation: int) -> None:
+        """Writes a segment and its entry, and what codes refer to if that is new. Inside a transaction."""
+        stored = self._segments.write(number, segment, rules)
+        self._catalog.run(
+            "INSERT INTO segments (number, rows, coded, digests, rights, born) VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                stored.number,
+                stored.rows,
+                stored.coded,
+                json.dumps(stored.digests),
+                self._catalog.counter("rights"),
+                generation,
+            ),
+        )
+        if segment.reference is not None and self._catalog.one("SELECT 1 FROM meta WHERE key = 'reference'") is None:
+            self._catalog.set_meta("reference", segment.reference.astype("<f4").tobytes())
+
+    def delete(self, tenant: str, source: str) -> None:
+        """Retires the visible revision of a document.
+
+        Raises:
+            NotFound: If there is none.
+        """
+        with self._catalog.changing():
+            document = self._document(tenant, source)
+            if not any(visible for *_, visible in document.revisions.values()):
+                raise NotFound(f"no such document: {source!r} of tenant {tenant!r} has no visible revision")
+            generation = self._catalog.counter("generation") + 1
+            self._retire(document, generation)
+            self._catalog.set_meta("generation", generation)
+
+    def restore(self, tenant: str, source: str, revision: str) -> None:
+        """Makes a retained revision the visible one again.
+
+        Raises:
+            NotFound: If it is not retained.
+        """
+        with self._catalog.changing():
+            document = self._document(tenant, source)
+            if revision not in document.revisions:
+                raise NotFound(f"no such revision: {revision!r} of {source!r} is not retained; put it again")
+            number, _, visible = document.revisions[revision]
+            if visible:
+                return
+            generation = self._catalog.counter("generation") + 1
+            self._retire(document, generation)
+            self._catalog.run(
+                "INSERT INTO places (revision, segment, first, born) SELECT revision, segment, first, ? FROM places "
+                "WHERE revision = ? ORDER BY born DESC LIMIT 1",
+                (generation, number),
+            )
+            self._catalog.set_meta("generation", generation)
+
+    def set_rule(self, tenant: str, source: str, rule: Rule) -> None:
+        """Puts a document under another rule of the same tenant."""
+        if not isinstance(rule, Rule):
+            _checks.refuse("rule", rule, "a Rule", "make one with policy.rule(...)")
+        if rule.tenant != tenant:
+            raise InvalidInput(
+                f"rule: {rule!r} is about tenant {rule.tenant!r}, the document is {tenant!r}'s; a document stays with "
+                "its tenant: delete it and put it under the other one"
+            )
+        with self._catalog.changing(), self._rules() as number_of:
+            self._follow_rule(self._document(tenant, source), number_of(rule))
+
+    def change_rule(self, rule: Rule, allow: Any, deny: Any) -> None:
+        """Makes a stored rule say something else."""
+        with self._catalog.changing(), self._rules() as number_of:
+            number = number_of(rule)
+            self._changed = True
+            self._catalog.run(
+                "UPDATE rules SET parts = ?, changed = ? WHERE number = ?",
+                (parts_json(allow, deny), self._catalog.counter("rights") + 1, number),
+            )
+
+    @contextmanager
+    def _rules(self) -> Iterator[Any]:
+        """Stored numbers of rules; at the end the change of rights is counted, if there was one."""
+        self._changed = False
+        after = self._catalog.counter("rights") + 1
+        numbers: dict[int, int] = {}
+
+        def number_of(rule: Rule) -> int:
+            if rule.number not in numbers:
+                numbers[rule.number], made = self._rights.stored_number(rule, after)
+                self._changed = self._changed or made
+            return numbers[rule.number]
+
+        yield number_of
+        if self._changed:
+            self._catalog.set_meta("rights", after)
+
+    def _follow_rule(self, document: _Known, rule: int | None) -> None:
+        if document.rule == rule:
+            return
+        self._changed = True
+        self._catalog.run(
+            "UPDATE documents SET rule = ?, changed = ? WHERE number = ?",
+            (rule, self._catalog.counter("rights") + 1, document.number),
+        )
+
+    def _retire(self, document: _Known, generation: int) -> None:
+        for name, (number, digest, visible) in document.revisions.items():
+            if visible:
+                self._catalog.run(
+                    "UPDATE places SET died = ? WHERE revision = ? AND died IS NULL", (generation, number)
+                )
+                document.revisions[name] = number, digest, False
+
+    def _next(self, table: str) -> int:
+        found = self._catalog.one(f"SELECT max(number) FROM {table}")
+        return 1 + (0 if found is None or found[0] is None else int(found[0]))
+
+    def _document(self, tenant: str, source: str) -> _Known:
+        found = self._known({(tenant, source)})
+        if not found:
+            raise NotFound(f"no such document: {source!r} of tenant {tenant!r}")
+        return found[tenant, source]
+
+    def _known(self, names: set[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
+        """The documents of these that are stored."""
+        found: dict[tuple[str, str], _Known] = {}
+        by_number: dict[int, _Known] = {}
+        if self._catalog.one("SELECT 1 FROM documents LIMIT 1") is None:
+            return found
+        rest = iter(sorted(names))
+        while some := list(islice(rest, _AT_ONCE)):
+            marks = ",".join("(?, ?)" for _ in some)
+            flat = [part for pair in some for part in pair]
+            for number, tenant, source, rule in self._catalog.all(
+                "SELECT number, documents.tenant, documents.source, rule FROM documents "
+                f"WHERE (tenant, source) IN (VALUES {marks})",
+                flat,
+            ):
+                by_number[number] = found[tenant, source] = _Known(number, rule, {})
+        numbers = iter(by_number)
+        while few := list(islice(numbers, _AT_ONCE)):
+            for number, document, name, digest, visible in self._catalog.all(
+                "SELECT number, document, name, digest, EXISTS (SELECT 1 FROM places WHERE revision = number "
+                f"AND died IS NULL) FROM revisions WHERE document IN ({','.join('?' * len(few))})",
+                few,
+            ):
+                by_number[document].revisions[name] = number, bytes(digest), bool(visible)
+        return found
+
+
+def _is_there(document: _Known, one: Prepared) -> bool:
+    """Whether exactly this is the visible revision."""
+    if one.revision not in document.revisions:
+        return False
+    _, digest, visible = document.revisions[one.revision]
+    if digest != one.digest:
+        raise InvalidInput(
+            f"revision: {one.revision!r} of {one.source!r} is stored with other content; a revision never changes: "
+            "give the new content a revision of its own"
+        )
+    if not visible:
+        raise InvalidInput(
+            f"revision: {one.revision!r} of {one.source!r} was retired; restore(tenant, source, revision) brings it back"
+        )
+    return True
+
+
+_INSERT = {
+    "documents": "INSERT INTO documents (number, tenant, source, rule, changed) VALUES (?, ?, ?, ?, ?)",
+    "revisions": "INSERT INTO revisions (number, document, name, digest, metadata, characters, rows) "
+    "VALUES (?, ?, ?, ?, ?, ?, ?)",
+    "places": "INSERT INTO places (revision, segment, first, born, died) VALUES (?, ?, ?, ?, ?)",
+    "chunks": "INSERT INTO chunks (id, revision, number, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)",
+}

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A pinned state of a collection."""
+
+from __future__ import annotations
+
+import os
+
+from .files import Lease
+from .reader import CollectionReader
+
+__all__ = ["CollectionSnapshot", "lease_if_possible"]
+
+
+class CollectionSnapshot(CollectionReader):
+    """A state of a collection that later changes do not touch. Rights are those of now all the same.
+
+    Made by :meth:`Collection.snapshot`; what it needs is kept on disk until it is closed or garbage. It ends with the
+    collection that made it.
+    """
+
+    def __init__(self, lease: Lease | None) -> None:
+        self.closed = False
+        self._lease = lease
+        self._pid = os.getpid()
+
+    def close(self) -> None:
+        """Lets go of what only this snapshot needs."""
+        self.closed = True
+        lease, self._lease = self._lease, None
+        if lease is not None and self._pid == os.getpid():
+            lease.release()
+
+    def __enter__(self) -> CollectionSnapshot:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_pid"):
+            self.close()
+
+    def __repr__(self) -> str:
+        return f"CollectionSnapshot(generation={self.generation}, dim={self._dim}, metric={self._metric!r})"
+
+
+def lease_if_possible(folder: str) -> Lease | None:
+    """A lease; None on media that cannot be written, where nobody deletes anything either."""
+    try:
+        return Lease(folder)
+    except OSError:
+        return None
