@@ -16,9 +16,8 @@ from typing import Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from . import _checks
+from . import _checks, _names
 from ._core import RuleTable
-from ._names import Numbers, name, names
 from .errors import AccessError, InvalidInput
 
 __all__ = [
@@ -79,8 +78,8 @@ class Principal:
     def __init__(self, id: str, tenant: str, groups: Iterable[str]) -> None:
         try:
             for name, value in (("id", id), ("tenant", tenant)):
-                object.__setattr__(self, name, name(value, f"principal {name}"))
-            object.__setattr__(self, "groups", names(groups, "principal groups"))
+                object.__setattr__(self, name, _names.name(value, f"principal {name}"))
+            object.__setattr__(self, "groups", _names.names(groups, "principal groups"))
         except InvalidInput as error:
             raise AccessError(f"malformed principal: {error}") from error
 
@@ -135,8 +134,8 @@ class Policy:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._table = RuleTable()
-        self._tenants = Numbers()
-        self._groups = Numbers()
+        self._tenants = _names.Numbers()
+        self._groups = _names.Numbers()
         self._rules: list[Rule] = []
         self._known: dict[_Parts, Rule] = {}
         self._keeper: str | None = None
@@ -152,13 +151,13 @@ class Policy:
         Raises:
             InvalidInput: If a name is empty or not a str, or ``allow`` or ``deny`` is a single str.
         """
-        parts = _Parts(name(tenant, "tenant"), *lists(allow, deny))
+        parts = _Parts(_names.name(tenant, "tenant"), *lists(allow, deny))
         with self._lock:
             return self._known[parts] if parts in self._known else self._add(parts)
 
     def add(self, tenant: str, allow: Iterable[str] | AnyInTenant, deny: Iterable[str]) -> Rule:
         """A rule of its own, also where one says the same: they may come to say different things."""
-        parts = _Parts(name(tenant, "tenant"), *lists(allow, deny))
+        parts = _Parts(_names.name(tenant, "tenant"), *lists(allow, deny))
         with self._lock:
             return self._add(parts)
 
@@ -219,12 +218,12 @@ class Policy:
     def ranks(self) -> npt.NDArray[np.uint32]:
         """One number per rule made so far: rules of a tenant follow each other, those with the same groups too."""
 
-        def names(rule: Rule) -> tuple[str, bool, list[str], list[str]]:
+        def key(rule: Rule) -> tuple[str, bool, list[str], list[str]]:
             allow = [] if isinstance(rule.allow, AnyInTenant) else sorted(rule.allow)
             return rule.tenant, not isinstance(rule.allow, AnyInTenant), allow, sorted(rule.deny)
 
         with self._lock:
-            order = sorted(self._rules, key=names)
+            order = sorted(self._rules, key=key)
         ranks = np.empty(len(order), dtype=np.uint32)
         for rank, rule in enumerate(order):
             ranks[rule.number] = rank
@@ -273,4 +272,4 @@ def lists(
     allow: Iterable[str] | AnyInTenant, deny: Iterable[str]
 ) -> tuple[frozenset[str] | AnyInTenant, frozenset[str]]:
     """A rule's two lists of groups, checked."""
-    return allow if isinstance(allow, AnyInTenant) else names(allow, "allow"), names(deny, "deny")
+    return allow if isinstance(allow, AnyInTenant) else _names.names(allow, "allow"), _names.names(deny, "deny")

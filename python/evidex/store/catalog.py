@@ -8,7 +8,7 @@ import os
 import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias
 
 from ..errors import CorruptFile, InvalidInput
@@ -41,10 +41,8 @@ class Catalog:
             if self._pid != os.getpid():
                 return
             if self._write and self._folder is not None:
-                try:
+                with suppress(sqlite3.Error):  # a reader may be in the way; the log stays then and is read
                     self._connected.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                except sqlite3.Error:
-                    pass  # a reader is in the way; the log stays and is read
             self._connected.close()
 
     @property

@@ -43,7 +43,8 @@ def chunk_records(catalog: Catalog, generation: int, row_ids: Iterable[int]) -> 
         rows = catalog.all(
             "SELECT chunks.id, chunks.digest, documents.tenant, documents.source, revisions.name, revisions.number, "
             "chunks.start, chunks.stop, places.segment, places.first + chunks.number FROM chunks "
-            "JOIN revisions ON revisions.number = chunks.revision JOIN documents ON documents.number = revisions.document "
+            "JOIN revisions ON revisions.number = chunks.revision "
+            "JOIN documents ON documents.number = revisions.document "
             "JOIN places ON places.revision = revisions.number AND places.born <= ? "
             "AND (places.died IS NULL OR places.died > ?) "
             f"WHERE chunks.id IN ({','.join('?' * len(some))})",

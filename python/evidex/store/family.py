@@ -19,8 +19,8 @@ from .settings import Settings
 
 __all__ = ["Family", "View"]
 
-_METRIC_NUMBERS = {name: number for name, _, number, _ in _core.metrics()}
-_CODEC_NUMBERS = dict(_core.codecs())
+_METRIC_NUMBERS: dict[str, int] = {name: number for name, _, number, _ in _core.metrics()}
+_CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
 
 
 class Family:

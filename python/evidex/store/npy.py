@@ -38,7 +38,7 @@ def write(path: str, array: npt.NDArray[Any], digest: Any) -> int:
     whole = np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<"))
     start = header(whole.dtype, whole.shape)
     with open(path, "xb", buffering=0) as file:
-        for piece in (memoryview(start), *_pieces_of(memoryview(whole.reshape(-1).view(np.uint8)))):
+        for piece in (memoryview(start), *_pieces_of(whole.reshape(-1).view(np.uint8).data)):
             digest.update(piece)
             rest = piece
             while rest:

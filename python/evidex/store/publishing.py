@@ -275,9 +275,7 @@ def _is_there(document: _Known, one: Prepared) -> bool:
             "give the new content a revision of its own"
         )
     if not visible:
-        raise InvalidInput(
-            f"revision: {one.revision!r} of {one.source!r} was retired; restore(tenant, source, revision) brings it back"
-        )
+        raise InvalidInput(f"revision: {one.revision!r} of {one.source!r} was retired; restore(...) brings it back")
     return True
 
 

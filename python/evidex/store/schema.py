@@ -21,7 +21,8 @@ _APPLICATION = 0x45764458
 # `changed` and `rights` count changes of rights, `born` and `died` generations; died is NULL while it lasts.
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value NOT NULL) WITHOUT ROWID",
-    "CREATE TABLE rules (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, parts TEXT NOT NULL, changed INTEGER NOT NULL)",
+    "CREATE TABLE rules (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, parts TEXT NOT NULL, "
+    "changed INTEGER NOT NULL)",
     "CREATE TABLE documents (number INTEGER PRIMARY KEY, tenant TEXT NOT NULL, source TEXT NOT NULL, rule INTEGER, "
     "changed INTEGER NOT NULL, UNIQUE (tenant, source))",
     "CREATE TABLE revisions (number INTEGER PRIMARY KEY, document INTEGER NOT NULL, name TEXT NOT NULL, "

@@ -23,7 +23,7 @@ __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "S
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
 
 _VECTOR_TYPES = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
-_CODEC_NUMBERS = dict(_core.codecs())
+_CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +44,19 @@ class Layout:
         if self.codec in _VECTOR_TYPES:
             found["vectors"] = (_VECTOR_TYPES[self.codec], (rows, self.dim))
         if coded:
-            half = np.dtype("|u1"), (rows, (self.dim + 1) // 2)
-            found |= {"facts": (np.dtype("<u8"), (2, rows)), "high": half, "low": half}
+            half = (rows, (self.dim + 1) // 2)
+            found |= {"facts": (np.dtype("<u8"), (2, rows))}
+            found |= {name: (np.dtype("|u1"), half) for name in ("high", "low")}
         return found
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What the catalog keeps of a segment. ``digests``: SHA-256 of each file, in hex. ``rights``: how far changes of
-    rights had come when the rules of its rows were written.
+    """What the catalog keeps of a segment.
+
+    Attributes:
+        digests: SHA-256 of each file, in hex.
+        rights: How many changes of rights there had been when the rules of its rows were written.
     """
 
     number: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,11 +118,7 @@ class CollectionWriter(CollectionReader):
         return sources
 
     def delete_document(self, tenant: str | None, source: str) -> None:
-        """Retires the visible revision; until :meth:`compact` it can be restored.
-
-        Args:
-            tenant: None on an open collection.
-            source: Name of the document.
+        """Retires the visible revision; until :meth:`compact` it can be restored. ``tenant`` is None on an open one.
 
         Raises:
             NotFound: If no revision is visible.
@@ -258,7 +254,7 @@ class CollectionWriter(CollectionReader):
     def _vectors(self, batch: list[Prepared]) -> _arrays.Floats:
         """Of all chunks; those that come without are encoded together."""
         missing = [text for one in batch if one.vectors is None for text in one.texts]
-        made = iter(())  # type: ignore[var-annotated]
+        made: Iterator[_arrays.Floats] = iter(())
         if missing:
             if self._encoder is None:
                 raise InvalidInput(
