@@ -16,7 +16,7 @@ from reference import Floats, Whole
 TENANTS = ("acme", "zenith")
 GROUPS = ("a", "b", "c", "d")
 MOST_IDS = 3600
-DOCUMENTS = 300  # numbered from MOST_IDS on: a row that belongs to none is a group numbered like its id
+DOCUMENTS = 300  # numbered from MOST_IDS on, or like any row: one that belongs to none is a group numbered like its id
 BULK = 2500  # enough rows for a pre-scan, most of them under the first rule
 LANGUAGES = ("en", "de", None)
 
@@ -37,13 +37,13 @@ def drawn_groups(rng: Rng, share: float) -> frozenset[str]:
 class Guarded:
     """Place i of an array is about the row with id i, or, in ``rule_of``, about group i."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, bulk: bool, seed: int) -> None:
         self.rng = rng = np.random.default_rng(seed)
-        bulk = rng.random() < 1 / 4
         self.dim = 32 if bulk else 3
         self.metric, self.codec = str(rng.choice(reference.METRICS)), str(rng.choice(reference.CODECS))
         self.pool = KINDS[rng.choice(["whole", "clustered", "normal"])](rng, 60, self.dim)
-        self.parts = list({drawn_parts(rng): None for _ in range(rng.integers(2, 7))})
+        first: list[Parts] = [(TENANTS[0], None, frozenset())] if bulk else []
+        self.parts = list(dict.fromkeys(first + [drawn_parts(rng) for _ in range(rng.integers(2, 7))]))
         self.policy = Policy()
         self.rules = [self.made(one) for one in self.parts]
         self.index = self.empty()
@@ -55,11 +55,12 @@ class Guarded:
         self.version = np.zeros(MOST_IDS, np.int64)  # the write that it comes from, 0: not stored
         self.writes = 0
         self.rule_of = np.full(MOST_IDS + DOCUMENTS, -1)  # -1: a group without rows
+        self.named = np.full(MOST_IDS + DOCUMENTS, False)  # groups that keep their rule when their rows are gone
         self.mask: tuple[AllowMask, Whole] | None = None  # made earlier, of these versions
-        if bulk:
-            rule_of = np.where(rng.random(DOCUMENTS) < 0.92, 0, rng.integers(0, len(self.rules), DOCUMENTS))
-            documents = rng.integers(0, DOCUMENTS, BULK)
-            self.add(BULK, MOST_IDS + documents, rule_of[documents])
+        n, few = (BULK, 0.08) if bulk else (int(rng.integers(100)), 1)  # under other rules than the first
+        rule_of = np.where(rng.random(DOCUMENTS) < few, rng.integers(0, len(self.rules), DOCUMENTS), 0)
+        documents = rng.integers(0, DOCUMENTS, n)
+        self.add(n, MOST_IDS + documents, rule_of[documents])
 
     def made(self, parts: Parts) -> Rule:
         tenant, allow, deny = parts
@@ -79,8 +80,9 @@ class Guarded:
         readable: Bools = self.stored & decided[self.rule_of[self.group]]
         return readable
 
-    def drawn_caller(self, rng: Rng) -> Caller:
+    def drawn_caller(self) -> Caller:
         """Mostly somebody whom a rule lets read, if it lets anybody; sometimes of a tenant and groups no rule knows."""
+        rng = self.rng
         kind = rng.choice(["reader of the first", "reader", "anybody", "unknown"], p=[0.3, 0.3, 0.3, 0.1])
         if kind in ("anybody", "unknown"):
             groups = drawn_groups(rng, 0.4)
@@ -110,8 +112,7 @@ class Guarded:
         )
 
     def upsert(self, ids: Whole, groups: Whole | None, number: int) -> None:
-        own = ids[self.stored[ids] & (self.group[ids] == ids)]
-        self.rule_of[own] = -1
+        self.forget(ids)
         self.write(self.index.upsert, ids, ids if groups is None else groups, np.full(len(ids), number))
 
     def write(self, method: Any, ids: Whole, groups: Whole, numbers: Whole) -> None:
@@ -122,6 +123,7 @@ class Guarded:
         self.given[ids] = storable(values, self.codec) if n else values
         self.kept[ids] = reference.stored(self.metric, self.codec, self.given[ids])
         self.group[ids], self.rule_of[groups] = groups, numbers
+        self.named[groups] |= (groups != ids).any()
         self.language[ids] = self.rng.integers(0, len(LANGUAGES), n)
         self.year[ids] = self.rng.choice([-1, 2018, 2019, 2020, 2021], n)
         self.writes += 1
@@ -130,8 +132,13 @@ class Guarded:
 
     def remove(self, ids: Whole) -> None:
         self.index.remove(ids)
-        self.rule_of[ids[self.group[ids] == ids]] = -1
+        self.forget(ids)
         self.version[ids] = 0
+
+    def forget(self, ids: Whole) -> None:
+        """These rows go, and with them the groups that were nothing but one of them."""
+        own = ids[self.stored[ids] & (self.group[ids] == ids)]
+        self.rule_of[own[~self.named[own]]] = -1
 
     def change(self, number: int) -> None:
         """What a rule says, or one rule more."""

@@ -44,7 +44,7 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
-COLUMNS = VALUES | {"_column", "columns", "predicates"}
+COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
 ENGINE = COLUMNS | {"_arrays", "access", "audit", "hits", "index", "index_columns", "masks", "reading", "stored"}
 STORE = ENGINE | {"encoders", "store", "text"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
@@ -65,12 +65,14 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "_names": VALUES,
     "access": VALUES | {"_core", "_names"},
     "audit": VALUES | {"access"},
-    "_column": VALUES,
+    "_scalar": VALUES,
+    "_column": VALUES | {"_scalar"},
     **dict.fromkeys(("columns", "predicates"), COLUMNS),
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
-    **dict.fromkeys(("index", "reading", "stored"), ENGINE | {"_core"}),
-    "store": STORE | {"_core"},
+    **dict.fromkeys(("reading", "stored"), ENGINE | {"_core"}),
+    "index": STORE | {"_core"},
+    "store": (STORE - {"index"}) | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
     "_core": set(),

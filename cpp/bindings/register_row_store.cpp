@@ -157,7 +157,7 @@ py::tuple find(const RowStore& store, const Array<std::int64_t>& ids) {
 
 /// The number of a row of this snapshot.
 std::size_t row_number(const Snapshot& snapshot, std::int64_t number) {
-  if (number < 0 || static_cast<std::size_t>(number) >= snapshot.rows) {
+  if (number < 0 || !snapshot.has(static_cast<std::size_t>(number))) {
     throw InvalidInput("numbers: no row " + std::to_string(number) + " in this snapshot");
   }
   return static_cast<std::size_t>(number);
@@ -181,6 +181,17 @@ std::shared_ptr<index::Segment> gather(const Snapshot& snapshot, const Array<std
   Stop stop = stop_on_signal();
   const py::gil_scoped_release unlocked;
   return std::make_shared<index::Segment>(index::gather(snapshot, rows, stop));
+}
+
+/// The rules of rows' owners, of now.
+py::array_t<std::uint32_t> rules_of(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
+  std::vector<std::uint32_t> found;
+  const auto rows = elements(numbers, "numbers");
+  found.reserve(rows.size());
+  snapshot.owners->read([&](std::span<const std::uint32_t> rules) {
+    for (const std::int64_t number : rows) found.push_back(rules[snapshot.owner(row_number(snapshot, number))]);
+  });
+  return to_array(std::move(found));
 }
 
 py::array_t<std::int64_t> ids_of(const Snapshot& snapshot, const Array<std::int64_t>& numbers) {
@@ -244,6 +255,7 @@ void register_row_store(py::module_& m) {
       .def("ids_of", &ids_of, py::arg("numbers").noconvert())
       .def("vectors", &vectors, py::arg("numbers").noconvert())
       .def("gather", &gather, py::arg("numbers").noconvert())
+      .def("rules_of", &rules_of, py::arg("numbers").noconvert())
       .def("search", &search_best, py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
            py::arg("mask_of").noconvert(), py::arg("threads"), py::arg("grouped"))
       .def("radius", &search_radius, py::arg("queries").noconvert(), py::arg("min_score"), py::arg("limit"),
@@ -262,6 +274,8 @@ void register_row_store(py::module_& m) {
       .def("attach", &attach, py::arg("segment"), py::arg("rules").noconvert())
       .def("mark", &mark, py::arg("first").noconvert(), py::arg("count").noconvert(), py::arg("dead"))
       .def("set_known_rules", &set_known_rules, py::arg("groups").noconvert(), py::arg("rules").noconvert())
+      .def("skip_ids", &RowStore::skip_ids, py::arg("next"))
+      .def_property_readonly("next_id", &RowStore::next_id)
       .def("rows_in", &rows_in, py::arg("snapshot"), py::arg("ids").noconvert())
       .def("remove", &remove, py::arg("ids").noconvert())
       .def("set_rule", &set_rule, py::arg("groups").noconvert(), py::arg("rule"))

@@ -45,10 +45,12 @@ std::shared_ptr<Segment> mapped(std::size_t dim, int codec, std::size_t rows,
                                 const std::optional<Array<float>>& reference) {
   const codecs::CodecFacts& facts = codecs::kCodecs.at(static_cast<std::size_t>(codec));
   constexpr std::size_t kMost = std::size_t{1} << 40;  // of components: products below cannot overflow
-  if (rows == 0 || dim == 0 || offset % 64 != 0 || dim > kMost / rows) throw InvalidInput("segment: no such size");
+  if (rows == 0 || dim == 0 || offset % 64 != 0 || offset > kMost || dim > kMost / rows)
+    throw InvalidInput("segment: no such size");
   Files files(paths, offset);
   auto segment = std::make_shared<Segment>(Segment{rows, dim, facts.codec, {}, {}, {}});
-  const auto vectors = files.map<std::byte>("vectors", rows * dim * facts.component_bytes);
+  const std::size_t row_bytes = dim * facts.component_bytes;
+  const auto vectors = row_bytes == 0 ? std::span<std::byte>() : files.map<std::byte>("vectors", rows * row_bytes);
   const auto ids = files.map<std::int64_t>("ids", rows);
   const auto groups = files.map<std::int64_t>("groups", rows);
   segment->chunk = std::make_shared<index::Chunk>(vectors, ids, groups, files.keepers);
@@ -97,6 +99,7 @@ py::dict arrays(const std::shared_ptr<Segment>& segment) {
 }  // namespace
 
 void register_segment(py::module_& m) {
+  m.def("plane_bytes", &codecs::plane_bytes, py::arg("dim"), "Bytes of each half of a row's code.");
   py::class_<Segment, std::shared_ptr<Segment>>(m, "Segment", "Rows in the form they are kept, apart from any store.")
       .def_static("mapped", &mapped, py::arg("dim"), py::arg("codec"), py::arg("rows"), py::arg("files"),
                   py::arg("offset"), py::arg("reference") = py::none())

@@ -31,15 +31,20 @@ std::size_t RowStore::attach(const Segment& segment, std::span<const std::uint32
       throw InvalidInput("segment: it holds a negative id or group");
     }
   }
-  const Ownership ownership = assign_owners(stored.groups, true, rules, OtherRule::replace, *owners_,
-                                            [&](std::int64_t group) { return group_owners_.find(group); });
-  const std::size_t first_row = next->map->end();
+  Ownership ownership;
+  {
+    const std::shared_lock lock(published_);  // a reader may be learning ids
+    ownership = assign_owners(stored.groups, true, rules, OtherRule::replace, *owners_,
+                              [&](std::int64_t group) { return owner_of(group); });
+  }
+  auto map = std::make_shared<ChunkMap>(*next->map);
+  map->close(next->rows);
+  const std::size_t first_row = map->end();
   mark_dead(*next, next->rows, first_row);  // numbers that the chunk before has no rows for
   next->rows = first_row + segment.rows;
   require_row_numbers(*next);
   auto chunk = std::make_shared<Chunk>(stored.vectors, stored.ids, stored.groups, std::vector<Keeper>{segment.chunk});
   std::copy(ownership.owners.begin(), ownership.owners.end(), chunk->owners.begin());
-  auto map = std::make_shared<ChunkMap>(*next->map);
   map->add(segment.rows);
   auto chunks = std::make_shared<ChunkList>(*next->chunks);
   chunks->push_back(std::move(chunk));
@@ -70,7 +75,7 @@ void RowStore::mark(std::span<const Range> ranges, bool dead) {
       if (dead) {
         next->dead_rows += rows->mark(row) ? 1 : 0;
       } else {
-        next->dead_rows -= rows->clear(row) ? 1 : 0;
+        next->dead_rows -= next->has(row) && rows->clear(row) ? 1 : 0;
       }
     }
   }
@@ -82,11 +87,26 @@ void RowStore::mark(std::span<const Range> ranges, bool dead) {
 void RowStore::set_known_rules(std::span<const std::int64_t> groups, std::span<const std::uint32_t> rules) {
   const std::lock_guard writer(writer_);
   std::vector<access::OwnerTable::Entry> entries;
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::int64_t owner = group_owners_.find(groups[i]);
-    if (owner != IdTable::kAbsent) entries.push_back({static_cast<std::uint32_t>(owner), rules[i]});
+  {
+    const std::shared_lock lock(published_);  // a reader may be learning ids
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const std::int64_t owner = owner_of(groups[i]);
+      if (owner != IdTable::kAbsent) entries.push_back({static_cast<std::uint32_t>(owner), rules[i]});
+    }
   }
   owners_->set(entries);
+}
+
+void RowStore::skip_ids(std::uint64_t next) {
+  const std::lock_guard writer(writer_);
+  const std::unique_lock lock(published_);
+  next_id_ = std::max(next_id_, next);
+}
+
+std::uint64_t RowStore::next_id() const {
+  learn_ids();
+  const std::shared_lock lock(published_);
+  return next_id_;
 }
 
 std::vector<std::int64_t> RowStore::rows_in(const Snapshot& snapshot, std::span<const std::int64_t> ids) const {
@@ -94,8 +114,9 @@ std::vector<std::int64_t> RowStore::rows_in(const Snapshot& snapshot, std::span<
   std::vector<std::int64_t> rows;
   rows.reserve(ids.size());
   const std::shared_lock lock(published_);
+  const bool same_numbers = snapshot.layout == current_->layout;
   for (const std::int64_t id : ids) {
-    const std::int64_t row = ids_.find(id);
+    const std::int64_t row = same_numbers ? ids_.find(id) : IdTable::kAbsent;
     const bool there = row != IdTable::kAbsent && static_cast<std::size_t>(row) < snapshot.rows &&
                        !snapshot.is_dead(static_cast<std::size_t>(row));
     rows.push_back(there ? row : IdTable::kAbsent);

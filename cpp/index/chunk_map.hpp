@@ -23,7 +23,7 @@ class ChunkMap {
   std::size_t size() const noexcept { return begins_.size(); }
   /// First row of chunk `c`.
   std::size_t begin(std::size_t c) const noexcept { return begins_[c]; }
-  /// Rows that chunk `c` has room for.
+  /// Rows that chunk `c` has, or has room for where it is the last.
   std::size_t rows(std::size_t c) const noexcept { return rows_[c]; }
   /// Rows there is room for, numbers that no row has included.
   std::size_t end() const noexcept { return chunk_of_unit_.size() * kUnit; }
@@ -43,6 +43,11 @@ class ChunkMap {
     rows_.push_back(rows);
     chunk_of_unit_.resize(chunk_of_unit_.size() + rows / kUnit + (rows % kUnit != 0),
                           static_cast<std::uint32_t>(begins_.size() - 1));
+  }
+
+  /// The last chunk ends before `row`: what room it has beyond is never used.
+  void close(std::size_t row) noexcept {
+    if (!rows_.empty()) rows_.back() = std::min(rows_.back(), row - begins_.back());
   }
 
  private:

@@ -63,8 +63,8 @@ void code_chunk(Snapshot& next, std::size_t c, Stop& stop) {
 }
 
 void attach_codes(Snapshot& next, const Segment& segment, Stop& stop) {
-  if (next.codec == codecs::Codec::int8 && !segment.codes) {
-    throw InvalidInput("segment: codec int8 keeps codes, and it has none");
+  if (next.codec == codecs::Codec::int8 && (!segment.codes || *segment.reference != *next.reference)) {
+    throw InvalidInput("segment: codec int8 keeps codes against no reference, and it has no such");
   }
   if (!next.reference && next.prescan) {
     next.reference = segment.reference;

@@ -43,7 +43,8 @@ Ownership assign_owners(std::span<const std::int64_t> groups, bool named, std::s
       if (named) {
         seen.reserve(seen.size() + 1);
         seen.assign(groups[i], static_cast<std::int64_t>(found.rules.size()));
-        if (!there) found.named.emplace_back(groups[i], number);
+        // Also where there is an owner: it may be known by the id of its first row only, which may be removed.
+        found.named.emplace_back(groups[i], number);
       }
       found.rules.push_back({number, rules[i]});
       found.owners.push_back(number);

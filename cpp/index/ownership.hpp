@@ -16,7 +16,7 @@ namespace evidex::index {
 struct Ownership {
   std::vector<std::uint32_t> owners;                          ///< [n], one per row
   std::vector<access::OwnerTable::Entry> rules;               ///< to be set, new owners included
-  std::vector<std::pair<std::int64_t, std::uint32_t>> named;  ///< groups that get an owner now
+  std::vector<std::pair<std::int64_t, std::uint32_t>> named;  ///< groups of the batch and their owners
 };
 
 enum class OtherRule { refuse, replace };

@@ -96,6 +96,7 @@ void RowStore::upsert(const Batch& batch, Stop& stop) {
 
 std::int64_t RowStore::add_automatic(const Batch& batch, Stop& stop) {
   const std::lock_guard writer(writer_);
+  learn_ids();
   const std::size_t n = batch.rules.size();
   if (n > kEndOfIds - next_id_) {
     throw InvalidInput("ids: automatic ids are used up (the largest id stored so far leaves room for " +
@@ -176,8 +177,7 @@ void RowStore::append(const Batch& batch, OnStored on_stored, Stop& stop) {
                          ", which is stored already; use upsert to replace it");
     }
     if (!dead) dead = std::make_shared<DeadRows>(*next->dead);
-    dead->mark(static_cast<std::size_t>(stored));
-    ++next->dead_rows;
+    next->dead_rows += dead->mark(static_cast<std::size_t>(stored)) ? 1 : 0;
   }
   if (dead) next->dead = std::move(dead);
   const bool named = !batch.groups.empty();
@@ -261,10 +261,9 @@ void RowStore::remove(std::span<const std::int64_t> ids) {
   for (const std::int64_t id : ids) {
     const std::int64_t row = ids_.find(id);
     if (row == IdTable::kAbsent) throw NotFound("id " + std::to_string(id) + " is not stored; nothing was removed");
-    dead->mark(static_cast<std::size_t>(row));
+    next->dead_rows += dead->mark(static_cast<std::size_t>(row)) ? 1 : 0;
   }
   next->dead = std::move(dead);
-  next->dead_rows += ids.size();
 
   const std::unique_lock lock(published_);
   for (const std::int64_t id : ids) ids_.erase(id);

@@ -77,7 +77,12 @@ class RowStore {
   /// As set_rule, one rule for each group; groups that attached rows do not have are passed over.
   void set_known_rules(std::span<const std::int64_t> groups, std::span<const std::uint32_t> rules);
 
-  /// Rows that attached ids have in a snapshot of this store; kAbsent where it has none, or only a removed one.
+  /// Automatic ids start at this one or above.
+  void skip_ids(std::uint64_t next);
+  std::uint64_t next_id() const;
+
+  /// Rows that attached ids have in a snapshot of this store's present layout; kAbsent where it has none, or only a
+  /// removed one.
   std::vector<std::int64_t> rows_in(const Snapshot& snapshot, std::span<const std::int64_t> ids) const;
 
   /// Gives groups another rule, for every snapshot at once. Throws NotFound for a group no row was ever stored of.
@@ -115,7 +120,7 @@ class RowStore {
   /// Rows whose ids are not in the table yet: attached ones are looked up by id when somebody asks, if ever.
   mutable std::vector<std::pair<std::size_t, std::size_t>> unlearned_;
   std::shared_ptr<access::OwnerTable> owners_ = std::make_shared<access::OwnerTable>();
-  IdTable group_owners_;       // owners of groups that were named; a row without a group is found by its id
+  IdTable group_owners_;               // owners of groups that were named; a row without a group is found by its id
   mutable std::uint64_t next_id_ = 0;  // unsigned: may be one past the largest int64
 };
 

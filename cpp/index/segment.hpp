@@ -25,8 +25,8 @@ struct Segment {
   std::shared_ptr<const std::vector<float>> reference;
 };
 
-/// Rows `vectors` [n, dim] in the form that `like` keeps. Where codes are wanted and `like` has no reference yet, one is
-/// made if these rows are enough for it. Throws InvalidInput naming the row.
+/// Rows `vectors` [n, dim] in the form that `like` keeps. Where codes are wanted and `like` has no reference yet, one
+/// is made if these rows are enough for it. Throws InvalidInput naming the row.
 Segment encode(const Snapshot& like, std::span<const std::int64_t> ids, std::span<const std::int64_t> groups,
                const float* vectors, Stop& stop);
 

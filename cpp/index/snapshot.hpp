@@ -47,6 +47,12 @@ struct Snapshot {
 
   bool can_prescan() const noexcept { return prescan && reference != nullptr; }
   Place place(std::size_t row) const noexcept { return map->place(row); }
+  /// Whether a row has this number, removed or not.
+  bool has(std::size_t row) const noexcept {
+    if (row >= rows) return false;
+    const Place place = this->place(row);
+    return place.at < map->rows(place.chunk);
+  }
   /// Rows of chunk `c` that this snapshot has.
   std::size_t rows_of_chunk(std::size_t c) const noexcept {
     return map->begin(c) < rows ? std::min(map->rows(c), rows - map->begin(c)) : 0;

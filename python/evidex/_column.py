@@ -17,16 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _checks
+from ._scalar import EPOCH, Scalar, plain
 from .errors import InvalidInput
 
-__all__ = ["KINDS", "Bools", "Column", "Scalar", "StrColumn", "plain"]
+__all__ = ["Bools", "Column", "StrColumn"]
 
-Scalar: TypeAlias = "str | int | float | bool | date"
 Bools: TypeAlias = npt.NDArray[np.bool_]
 _Numbers: TypeAlias = npt.NDArray[Any]
 
 _CHUNK_ROWS = 65_536
-_EPOCH = date(1970, 1, 1).toordinal()
 _LEAST_INT: Final = -(2**63)  # stands for a missing int, so it is the one int64 that is no value
 _ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": lt,
@@ -44,7 +43,6 @@ _KEPT: dict[type, tuple[type[np.generic], float]] = {
     bool: (np.int8, -1),
     date: (np.int32, -(2**31)),
 }
-KINDS = tuple(_KEPT)
 _EXPECTED = {
     str: "a str",
     int: "an int from -(2**63 - 1) to 2**63 - 1",
@@ -52,29 +50,6 @@ _EXPECTED = {
     bool: "True or False",
     date: "a datetime.date",
 }
-
-
-def plain(value: object) -> Scalar | None:
-    """The value as exactly str, int, float, bool or date, which numpy's scalars become; None if it is none of them.
-
-    NaN, NaT, a datetime and a datetime64 of any unit but the day are none of them.
-    """
-    if type(value) in _KEPT:
-        return cast(Scalar, value) if value == value else None  # noqa: PLR0124  # only NaN differs from itself
-    if isinstance(value, np.bool_):
-        return bool(value)
-    if isinstance(value, str):
-        return str.__str__(value)
-    if _checks.integer(value):
-        return int(value)
-    if isinstance(value, (float, np.floating)):
-        return number if (number := float(value)) == value else None  # a long double may not be a float
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return date.fromordinal(value.toordinal())
-    if isinstance(value, np.datetime64) and np.datetime_data(value.dtype) == ("D", 1):
-        day = int(value.astype(np.int64)) + _EPOCH
-        return date.fromordinal(day) if 1 <= day <= date.max.toordinal() else None
-    return None
 
 
 class Column:
@@ -133,6 +108,16 @@ class Column:
             self._refuse(value, row)
         return given
 
+    def values(self, rows: int) -> list[Scalar | None]:
+        """The first rows' values, None where one is missing."""
+        numbers = self._taken(np.arange(rows, dtype=np.int64))
+        return [
+            self._value(one) if ok else None for one, ok in zip(numbers.tolist(), self._present(numbers), strict=True)
+        ]
+
+    def _value(self, number: Any) -> Scalar:
+        return date.fromordinal(number + EPOCH) if self.kind is date else cast(Scalar, self.kind(number))
+
     def compare(self, operator: str, value: Scalar, rows: int) -> Bools:
         """Which of the first rows have a value that compares so with ``value``."""
         if self.kind is bool and operator not in ("==", "!="):
@@ -179,7 +164,7 @@ class Column:
 
     @staticmethod
     def _number(value: Any) -> Any:
-        return value.toordinal() - _EPOCH if isinstance(value, date) else value
+        return value.toordinal() - EPOCH if isinstance(value, date) else value
 
     def _each_number(self, values: Sequence[object] | _Numbers) -> Any:
         fitting, number, missing = self.fitting, self._number, self._missing
@@ -195,7 +180,7 @@ class Column:
             wrong = np.isnan(values)
         elif self.kind is date and code == "M" and np.datetime_data(values.dtype) == ("D", 1):
             days = values.astype(np.int64)  # NaT is the least int64
-            wrong = (days < 1 - _EPOCH) | (days > date.max.toordinal() - _EPOCH)
+            wrong = (days < 1 - EPOCH) | (days > date.max.toordinal() - EPOCH)
         elif self.kind is bool and code == "b":
             wrong = np.zeros(0, np.bool_)
         else:
@@ -255,6 +240,9 @@ class StrColumn(Column):
                 strings.append(value)  # first, so that an interrupt leaves no number without its string
                 number_of[value] = len(strings) - 1
         super().store(start, np.array([number_of.get(value, -1) for value in prepared], self._dtype))
+
+    def _value(self, number: int) -> Scalar:
+        return self._strings[number]
 
     def taken(self, rows: npt.NDArray[np.int64]) -> StrColumn:
         """As above; strings that none of these rows has are forgotten."""

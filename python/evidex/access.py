@@ -215,6 +215,11 @@ class Policy:
         """Grows with every new rule and every change of one."""
         return self._table.generation
 
+    def rules(self) -> list[Rule]:
+        """All rules made so far, by number."""
+        with self._lock:
+            return list(self._rules)
+
     def ranks(self) -> npt.NDArray[np.uint32]:
         """One number per rule made so far: rules of a tenant follow each other, those with the same groups too."""
 

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _checks
-from ._column import KINDS, Column, StrColumn
+from ._column import Column, StrColumn
+from ._scalar import KINDS, Scalar
 from .errors import InvalidInput
 
 __all__ = ["Batch", "Columns", "ColumnsView", "Metadata"]
@@ -112,6 +113,10 @@ class Columns:
         kept._columns = {name: column.taken(rows) for name, column in self._columns.items()}
         kept.types, kept._rows = self.types, len(rows)
         return kept
+
+    def values(self) -> dict[str, list[Scalar | None]]:
+        """Each column's values, None where one is missing."""
+        return {name: column.values(self.rows) for name, column in self._columns.items()}
 
     def view(self, rows: int) -> ColumnsView:
         """The first ``rows`` rows, whatever is appended meanwhile."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TypeVar
@@ -18,13 +19,12 @@ from .errors import InvalidInput
 from .index_columns import IndexColumns
 from .masks import Guard
 from .reading import VectorReader
+from .store.saved import Saved, load, save
+from .store.settings import Settings
 
 __all__ = ["DenseIndex"]
 
 _T = TypeVar("_T")
-
-_METRICS = {name: facts for facts in _core.metrics() for name in facts[:2]}
-_CODECS = dict(_core.codecs())
 
 
 class DenseIndex(VectorReader):
@@ -68,20 +68,14 @@ class DenseIndex(VectorReader):
         columns: Columns | None = None,
         log: RetrievalLog | None = None,
     ) -> None:
-        if not isinstance(metric, str) or metric not in _METRICS:
-            raise InvalidInput(f"metric: expected one of {', '.join(_METRICS)}, got {metric!r}")
         if policy is not None and not isinstance(policy, Policy):
             raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
-        if not isinstance(codec, str) or codec not in _CODECS:
-            raise InvalidInput(f"codec: expected one of {', '.join(_CODECS)}, got {codec!r}")
-        if columns is not None and (not isinstance(columns, Columns) or columns.rows > 0):
-            raise InvalidInput(f"columns: expected Columns without rows, or None, got {columns!r}")
-        self._dim = _checks.whole(dim, "dim", least=1, most=2**20)
-        self._metric, _, number, self._unit_rows = _METRICS[metric]
-        self._codec = codec
-        self._store: _core.RowStore = _core.RowStore(
-            self._dim, number, _CODECS[codec], _checks.flag(prescan, "prescan")
-        )
+        size = _checks.whole(dim, "dim", least=1, most=2**20)
+        self._settings = Settings.of(size, metric, codec, policy is not None, columns, None)
+        self._dim, self._metric, self._codec = size, self._settings.metric, self._settings.codec
+        self._unit_rows = self._settings.unit_rows
+        self._coded = _checks.flag(prescan, "prescan")
+        self._store: _core.RowStore = self._settings.new_store(self._coded, None)
         self._columns = None if columns is None else IndexColumns(columns, self._store)
         self._guard = Guard(policy)
         if log is not None and not isinstance(log, RetrievalLog):
@@ -204,6 +198,45 @@ class DenseIndex(VectorReader):
             self._store.optimize(ranks)
         else:
             self._columns.optimize(lambda: self._store.optimize(ranks))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the index to a folder, durably: what was saved there before is replaced in one step, or stays.
+
+        Rules, groups, metadata and automatic ids are kept; the retrieval log is not part of it.
+
+        Raises:
+            InvalidInput: If the path is no folder, cannot be written, or holds a collection.
+            LockHeld: If it is being written already.
+            NotStored: If it cannot be made durable.
+        """
+        snapshot, columns = self._pinned()
+        save(path, Saved(self._settings, self._store, self._coded, self.policy, snapshot, columns))
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, policy: Policy | None = None, log: RetrievalLog | None = None
+    ) -> DenseIndex:
+        """The index that was saved in a folder. Its rows are mapped: read when first needed, shared between processes.
+
+        It may be changed, which does not change the folder; nor does the folder change it afterwards.
+
+        Args:
+            path: The folder.
+            policy: For a guarded index a Policy, which gets its rules; None for an open one.
+            log: As in :class:`DenseIndex`.
+
+        Raises:
+            MissingStore: If nothing was saved there.
+            AccessError: If it has rules and no policy was given.
+            InvalidInput: If it has none and a policy was given, or a collection lies there.
+            CorruptFile, VersionMismatch: If its files are damaged, or newer than this version.
+        """
+        saved = load(path, policy)
+        kept = saved.settings
+        index = cls(kept.dim, metric=kept.metric, policy=policy, codec=kept.codec, prescan=saved.prescan, log=log)
+        index._settings, index._store = kept, saved.store
+        index._columns = None if saved.columns is None else IndexColumns.around(saved.columns, saved.store)
+        return index
 
     def remove(self, ids: npt.ArrayLike) -> None:
         """Removes rows, all or none. Removed ids are never chosen automatically again.

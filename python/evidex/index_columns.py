@@ -29,6 +29,13 @@ class IndexColumns:
         self._newest = store.snapshot().layout, Columns(columns.types)
         self._before: Snapshot | None = None  # of a change of layout that is not settled yet
 
+    @classmethod
+    def around(cls, columns: Columns, store: RowStore) -> IndexColumns:
+        """Columns that have values of the store's rows already."""
+        made = cls(columns, store)
+        made._newest = store.snapshot().layout, columns
+        return made
+
     @property
     def types(self) -> Mapping[str, type]:
         """Names and types."""

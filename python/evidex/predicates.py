@@ -18,7 +18,8 @@ from typing import NoReturn, TypeAlias
 import numpy as np
 
 from . import _checks
-from ._column import Bools, Scalar, plain
+from ._column import Bools
+from ._scalar import Scalar, plain
 from .columns import ColumnsView
 from .errors import InvalidInput
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-__all__ = ["add_json_flag", "print_json", "progress", "table"]
+__all__ = ["add_json_flag", "print_json", "progress", "shown", "table"]
 
 
 def add_json_flag(parser: argparse.ArgumentParser) -> None:
@@ -19,12 +19,26 @@ def add_json_flag(parser: argparse.ArgumentParser) -> None:
 
 def print_json(value: Any) -> None:
     """One object, keys in the order given."""
-    print(json.dumps(value, indent=2, ensure_ascii=False))
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    if _as_printed(text) != text:  # such as the name of a file that is no UTF-8
+        text = json.dumps(value, indent=2)
+    print(text)
 
 
 def progress(step: int, steps: int, what: str) -> None:
     """One line per step of longer work."""
     print(f"[{step}/{steps}] {what}", file=sys.stderr, flush=True)
+
+
+def shown(text: str) -> str:
+    """Text from outside as one line that a terminal cannot take for a command: what is not printable is escaped."""
+    return _as_printed("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text))
+
+
+def _as_printed(text: str) -> str:
+    """With escapes for what standard output has no bytes for."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

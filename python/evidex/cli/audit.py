@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
 
 from ..audit import Report, verify
 from ..errors import EvidexError, InvalidInput
@@ -16,9 +15,8 @@ __all__ = ["register"]
 _MOST_KEY = 2**16
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    parser = commands.add_parser("audit", help="check retrieval logs")
+def register(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's tasks and options."""
     kinds = parser.add_subparsers(dest="task", required=True, metavar="TASK")
     one = kinds.add_parser(
         "verify", allow_abbrev=False, help="find lines that were edited, removed, put in, moved or torn"

@@ -6,7 +6,6 @@ from __future__ import annotations
 import argparse
 import itertools
 from pathlib import Path
-from typing import Any
 
 from .. import _checks
 from ..bench import datasets, harness, masks, peers, records, report
@@ -22,9 +21,8 @@ _METRICS = {
 }
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    parser = commands.add_parser("bench", help="time searches beside other libraries, answers checked")
+def register(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's benchmarks and options."""
     kinds = parser.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     exact = kinds.add_parser("exact", help="searches over all rows")
     filtered = kinds.add_parser("filtered", help="searches over the rows that a mask permits")

@@ -41,11 +41,8 @@ _SHOWN = (
 )
 
 
-def register(commands: Any) -> None:
-    """Adds the command to the parser."""
-    parser = commands.add_parser(
-        "demo", help="index the built-in handbook, ask as several principals, check the answers"
-    )
+def register(parser: argparse.ArgumentParser) -> None:
+    """Adds the command's options."""
     parser.add_argument(
         "--encoder",
         choices=("hashing", "wordllama"),

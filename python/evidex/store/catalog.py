@@ -17,6 +17,7 @@ from . import schema
 __all__ = ["Catalog", "Row"]
 
 Row: TypeAlias = "tuple[Any, ...]"
+_KINDS: dict[str, tuple[type, ...]] = {"i": (int,), "I": (int, type(None)), "s": (str,), "b": (bytes,)}
 
 
 class Catalog:
@@ -30,6 +31,7 @@ class Catalog:
         self._commits = 0
         self._open = True
         self._pid = os.getpid()
+        self._connects = 0
         self._connected = schema.connect(folder, write=write, new=new)
 
     def close(self) -> None:
@@ -52,8 +54,10 @@ class Catalog:
         if self._pid != os.getpid() and self._folder is not None:
             if self._write:
                 raise InvalidInput("collection: it was opened for writing before a fork; open it in this process")
-            # The parent's connection is left alone: closing it here would drop the parent's locks.
+            # Beside the parent's connection SQLite would take the parent's locks for its own, and lock nothing.
+            self._connected.close()
             self._connected = schema.connect(self._folder, write=False)
+            self._connects += 1
             self._pid = os.getpid()
         return self._connected
 
@@ -72,15 +76,15 @@ class Catalog:
             if connection.in_transaction:
                 yield
                 return
-            connection.execute("BEGIN IMMEDIATE")
             try:
+                connection.execute("BEGIN IMMEDIATE")
                 yield
+                self._commits += 1  # first, as a signal may come right after what it counts
                 connection.execute("COMMIT")
             except BaseException:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
-            self._commits += 1
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -89,8 +93,8 @@ class Catalog:
             if connection.in_transaction:
                 yield
                 return
-            connection.execute("BEGIN")
             try:
+                connection.execute("BEGIN")
                 yield
             finally:
                 if connection.in_transaction:
@@ -106,10 +110,10 @@ class Catalog:
         with self._using() as connection:
             schema.create(connection)
 
-    def state(self) -> tuple[int, int]:
+    def state(self) -> tuple[int, int, int]:
         """Differs after every change, this object's and everybody else's."""
-        with self._using() as connection:
-            return connection.execute("PRAGMA data_version").fetchone()[0], self._commits
+        with self._using() as connection:  # each connection counts data_version from the same number on
+            return connection.execute("PRAGMA data_version").fetchone()[0], self._commits, self._connects
 
     def run(self, sql: str, values: Sequence[object] = ()) -> int:
         """Executes one statement; the number of the last row it inserted."""
@@ -121,10 +125,25 @@ class Catalog:
         with self._using() as connection:
             connection.executemany(sql, rows)
 
-    def all(self, sql: str, values: Sequence[object] = ()) -> list[Row]:
-        """All rows of a query."""
+    def all(self, sql: str, values: Sequence[object] = (), kinds: str = "") -> list[Row]:
+        """All rows of a query.
+
+        Args:
+            sql: The query.
+            values: For its marks.
+            kinds: A letter for each column: i, s, b for a whole number from 0 on, str, bytes; I where None may be too.
+
+        Raises:
+            CorruptFile: If a value is of another kind.
+        """
         with self._using() as connection:
-            return connection.execute(sql, values).fetchall()
+            rows = connection.execute(sql, values).fetchall()
+        types = [_KINDS[kind] for kind in kinds]
+        for row in rows if types else ():
+            for value, allowed in zip(row, types, strict=True):
+                if type(value) not in allowed or (type(value) is int and value < 0):
+                    raise CorruptFile(f"{self.path}: it holds {str(value)[:50]!r}; restore the file from a copy")
+        return rows
 
     def one(self, sql: str, values: Sequence[object] = ()) -> Row | None:
         """The first row of a query."""

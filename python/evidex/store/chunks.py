@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..errors import CorruptFile
+from ..text.identity import ChunkNames
 from ..types import Chunk
 from .catalog import Catalog
 
-__all__ = ["PIECE", "ChunkRecord", "chunk_records", "read_chunk", "read_text", "write_text"]
+__all__ = ["PIECE", "ChunkRecord", "chunk_records", "pieces_of", "read_chunk", "read_text"]
 
 PIECE = 16_384
 """Characters of a text that are kept together, so that a chunk of a long text is read without the rest."""
@@ -49,15 +50,19 @@ def chunk_records(catalog: Catalog, generation: int, row_ids: Iterable[int]) -> 
             "AND (places.died IS NULL OR places.died > ?) "
             f"WHERE chunks.id IN ({','.join('?' * len(some))})",
             (generation, generation, *some),
+            "ibsssiiiii",
         )
         for row_id, digest, *rest in rows:
-            found[row_id] = ChunkRecord(row_id, bytes(digest).hex(), *rest)
+            found[row_id] = ChunkRecord(row_id, digest.hex(), *rest)
     return found
 
 
 def read_chunk(catalog: Catalog, record: ChunkRecord) -> Chunk:
     """A chunk with its text."""
     text = read_text(catalog, record.revision_number, record.start, record.stop)
+    names = ChunkNames(record.tenant, record.source, record.revision)
+    if names.digest(record.start, record.stop, text).hex() != record.id:
+        raise CorruptFile(f"{catalog.path}: chunk {record.id} is not what was written; restore the file from a copy")
     return Chunk(record.id, record.tenant, record.source, record.revision, record.start, record.stop, text)
 
 
@@ -73,19 +78,17 @@ def read_text(catalog: Catalog, revision: int, start: int, stop: int) -> str:
     pieces = catalog.all(
         "SELECT body FROM texts WHERE revision = ? AND piece BETWEEN ? AND ? ORDER BY piece",
         (revision, first, max(first, (stop - 1) // PIECE)),
+        "b",
     )
     try:
         text = b"".join(body for (body,) in pieces).decode()[start - first * PIECE : stop - first * PIECE]
-    except (TypeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise CorruptFile(f"{catalog.path}: text of revision {revision}: {error}") from error
     if len(text) != stop - start:
         raise CorruptFile(f"{catalog.path}: the text of revision {revision} ends early; restore the file from a copy")
     return text
 
 
-def write_text(catalog: Catalog, revision: int, text: str) -> None:
-    """Keeps a revision's text."""
-    catalog.run_many(
-        "INSERT INTO texts (revision, piece, body) VALUES (?, ?, ?)",
-        ((revision, at // PIECE, text[at : at + PIECE].encode()) for at in range(0, len(text), PIECE)),
-    )
+def pieces_of(text: str) -> list[bytes]:
+    """A text as it is kept."""
+    return [text[at : at + PIECE].encode() for at in range(0, len(text), PIECE)]

@@ -9,23 +9,23 @@ import weakref
 from types import TracebackType
 from typing import Any
 
-import numpy as np
-
-from .. import _arrays, _checks
+from .. import _checks
 from ..access import UNRESTRICTED, Policy, Unrestricted
 from ..audit import RetrievalLog
 from ..columns import Columns
 from ..encoders import Encoder, get_encoder
-from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
+from ..errors import AccessError, InvalidInput, MissingStore
 from .catalog import Catalog
+from .entries import living_segments
+from .entries import reference as stored_reference
 from .family import Family, View
-from .files import Lease, WriterLock, create_folder, leased, require_folder
+from .files import Lease, WriterLock, create_folder, has_catalog, leased, require_folder
 from .publishing import Publisher
 from .rights import Rights, StoredGuard
 from .segments import FolderSegments, Layout, MemorySegments, Segments
 from .settings import Settings, identity_of
 from .snapshot import CollectionSnapshot, lease_if_possible
-from .upkeep import Upkeep, living_segments
+from .upkeep import Upkeep
 from .writer import CollectionWriter
 
 __all__ = ["Collection"]
@@ -84,9 +84,7 @@ class Collection(CollectionWriter):
         """
         if mode not in _MODES:
             _checks.refuse("mode", mode, '"r" or "rw"', "choose one of the two")
-        folder = os.fspath(path)
-        if not isinstance(folder, str) or not folder or "\0" in folder:
-            _checks.refuse("path", path, "the name of a folder", "pass a str or a Path")
+        folder = _folder(path)
         one = cls.__new__(cls)
         one._begin(folder, mode, policy, _encoder(encoder), log)
         try:
@@ -111,7 +109,11 @@ class Collection(CollectionWriter):
         """A collection that ends with the process. Arguments and errors are those of :meth:`open`."""
         one = cls.__new__(cls)
         one._begin(None, "rw", policy, _encoder(encoder), log)
-        one._open(dim, metric, codec, columns)
+        try:
+            one._open(dim, metric, codec, columns)
+        except BaseException:
+            one.close()
+            raise
         return one
 
     def _begin(
@@ -129,9 +131,18 @@ class Collection(CollectionWriter):
         self._kept_policy = self._closed = False
         self._changing = threading.RLock()
         self._snapshots: weakref.WeakSet[CollectionSnapshot] = weakref.WeakSet()
+        self._view: View | None = None
+        self._views: weakref.WeakSet[View] = weakref.WeakSet()  # all that somebody still reads
 
     def _open(self, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
         writes = self._mode == "rw"
+        identity = None if self._given_encoder is None else identity_of(self._given_encoder)
+
+        def settings() -> Settings:
+            return Settings.of(dim, metric or "cosine", codec or "float32", self._policy is not None, columns, identity)
+
+        if writes and not (self._folder is not None and has_catalog(self._folder)):
+            settings()  # wrong arguments are refused before anything is made
         if self._folder is not None:
             if writes:
                 create_folder(self._folder)
@@ -143,19 +154,18 @@ class Collection(CollectionWriter):
             self._policy.keep(repr(self))
             self._kept_policy = True
         self._catalog = Catalog(self._folder, write=writes, new=writes)
-        identity = None if self._given_encoder is None else identity_of(self._given_encoder)
         there = self._folder is not None and self._catalog.has_schema()
         if not there:
             if not writes:
                 raise MissingStore(f"path: {self._folder!r} holds no collection yet")
-            settings = Settings.of(
-                dim, metric or "cosine", codec or "float32", self._policy is not None, columns, identity
-            )
             with self._catalog.changing():
                 self._catalog.create_schema()
-                self._catalog.set_meta("settings", settings.to_json())
+                self._catalog.set_meta("kind", "collection")
+                self._catalog.set_meta("settings", settings().to_json())
                 self._catalog.set_meta("generation", 0)
                 self._catalog.set_meta("rights", 0)
+        if self._catalog.meta("kind") != "collection":
+            raise InvalidInput(f"path: {self._folder!r} holds an index, not a collection; use DenseIndex.load")
         stored = Settings.from_json(self._catalog.json(self._catalog.meta("settings"), "settings"), self._catalog.path)
         self._require(stored, dim, metric, codec, columns)
         if identity is not None:
@@ -167,9 +177,9 @@ class Collection(CollectionWriter):
         self._publisher = Publisher(self._catalog, self._segments, self._rights)
         self._upkeep = Upkeep(self._catalog, self._segments, self._publisher)
         self._read_as(stored, self._catalog, StoredGuard(self._rights), self._given_encoder, self._given_log)
-        if writes:
-            self._segments.remove_others({one.number for one in living_segments(self._catalog, everything=True)})
         self.refresh()
+        if writes:
+            self._upkeep.sweep(self._least())  # what a crash left, a segment with erased rows for example
 
     def _require(self, stored: Settings, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
         """The arguments given are what is stored."""
@@ -183,13 +193,20 @@ class Collection(CollectionWriter):
 
     def refresh(self) -> int:
         """Moves on to the newest state, and says which generation that is."""
-        with self._changing, self._catalog.reading():
+        with self._changing:
+            generation = self._move_on()
+            if self._lease is not None:
+                self._lease.renew(min(view.generation for view in self._views))
+            return generation
+
+    def _move_on(self) -> int:
+        with self._catalog.reading():
             generation = self._catalog.counter("generation")
-            before = getattr(self, "_view", None)
+            before = self._view
             if before is not None and before.generation == generation:
                 return generation
             self._rights.sync()
-            reference = self._reference()
+            reference = stored_reference(self._catalog, self._dim)
             segments = living_segments(self._catalog)
             stays = before is not None and set(before.family.begin) <= {one.number for one in segments}
             family = (
@@ -197,16 +214,16 @@ class Collection(CollectionWriter):
                 if before is not None and stays
                 else Family(self._settings, self._catalog, self._rights, reference)
             )
+            there = set(family.begin)
             for one in segments:
-                if one.number not in family.begin:
+                if one.number not in there:
                     family.attach(self._segments, one, reference)
             changed = self._changed_places(before.generation if before is not None and stays else None)
             family.mark([place for *place, visible in changed if not visible], dead=True)
-            family.mark([place for *place, visible in changed if visible], dead=False)
+            family.mark([place for *place, visible in changed if visible and place[0] in there], dead=False)
             self._view = View(family, family.store.snapshot(), generation)
-        if self._lease is not None:
-            self._lease.renew(generation)
-        return generation
+            self._views.add(self._view)
+            return generation
 
     def _changed_places(self, since: int | None) -> list[Any]:
         """``(segment, first, rows, visible)`` of what came or went since a generation, or of all that ever went."""
@@ -215,18 +232,8 @@ class Collection(CollectionWriter):
             "SELECT segment, first, rows, max(died IS NULL) FROM places JOIN revisions ON number = revision "
             f"WHERE (segment, first) IN (SELECT segment, first FROM places WHERE {which}) GROUP BY segment, first",
             () if since is None else (since, since),
+            "iiii",
         )
-
-    def _reference(self) -> _arrays.Floats | None:
-        found = self._catalog.one("SELECT value FROM meta WHERE key = 'reference'")
-        if found is None:
-            return None
-        if not isinstance(found[0], bytes) or len(found[0]) != 4 * self._settings.dim:
-            raise CorruptFile(f"{self._catalog.path}: what codes refer to is damaged; restore the file from a copy")
-        reference = np.frombuffer(found[0], dtype="<f4").astype(np.float32)
-        if not np.isfinite(reference).all():
-            raise CorruptFile(f"{self._catalog.path}: what codes refer to is damaged; restore the file from a copy")
-        return reference
 
     def snapshot(self) -> CollectionSnapshot:
         """The state that this collection is at, kept until the snapshot is closed or garbage."""
@@ -235,28 +242,28 @@ class Collection(CollectionWriter):
             lease = None if self._folder is None else lease_if_possible(self._folder)
             if lease is not None:
                 lease.renew(self.generation)
-            made = CollectionSnapshot(lease)
+            made = CollectionSnapshot(lease, self._now())
             made._read_as(self._settings, self._catalog, self._stored_guard, self._encoder, self._log)
-            made._view = self._view
             self._snapshots.add(made)
             return made
 
     def _least(self) -> int:
         """The oldest generation that anybody reads."""
-        pinned = [one.generation for one in self._snapshots if not one.closed]
         others = [] if self._folder is None else list(leased(self._folder))
-        return min([self.generation, *pinned, *others])
+        return min([self.generation, *(view.generation for view in self._views), *others])
 
     def _require_open(self) -> None:
         if self._closed:
             raise InvalidInput("collection: it was closed; open it again")
 
     def close(self) -> None:
-        """Ends reading and writing; what was stored stays. May be called again."""
+        """Ends reading and writing, snapshots' too; what was stored stays. May be called again."""
         with self._changing:
             if self._closed:
                 return
-            self._closed = True
+            self._closed, self._view = True, None
+            for one in list(self._snapshots):
+                one.close()
             if hasattr(self, "_catalog"):
                 self._catalog.close()
             if self._pid == os.getpid():
@@ -277,14 +284,24 @@ class Collection(CollectionWriter):
 
     def __len__(self) -> int:
         """Chunks that are visible. The operator's figure: a principal may learn :meth:`count`."""
-        return self._view.pinned.live_rows
+        return self._now().pinned.live_rows
 
     def __repr__(self) -> str:
         where = "in memory" if self._folder is None else repr(self._folder)
-        if not hasattr(self, "_view"):
-            return f"Collection({where})"
-        state = "closed" if self._closed else f"mode={self._mode!r}"
-        return f"Collection({where}, {len(self)} chunks, generation={self.generation}, dim={self._dim}, {state})"
+        if (view := self._view) is None:
+            return f"Collection({where}{', closed' if self._closed else ''})"
+        chunks = f"{view.pinned.live_rows} chunks"
+        return f"Collection({where}, {chunks}, generation={view.generation}, dim={self._dim}, mode={self._mode!r})"
+
+
+def _folder(path: object) -> str:
+    try:
+        folder = os.fspath(path)  # type: ignore[call-overload]
+        if isinstance(folder, str) and folder and "\0" not in folder and os.fsencode(folder):
+            return folder
+    except (TypeError, UnicodeEncodeError):
+        pass
+    _checks.refuse("path", path, "the name of a folder", "pass a str or a Path")
 
 
 def _encoder(given: object) -> Encoder | None:

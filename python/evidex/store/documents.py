@@ -8,17 +8,16 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 import numpy.typing as npt
 
 from .. import _arrays, _checks
-from .._column import plain
+from .._scalar import plain
 from ..access import Rule
 from ..columns import Columns
 from ..errors import AccessError, InvalidInput
 from ..text import Chunker, Recursive
-from ..text.identity import chunk_id
+from ..text.identity import ChunkNames
 from ..types import Span
 
 __all__ = ["MOST_CHARACTERS", "Document", "Prepared", "name", "prepare"]
@@ -65,7 +64,7 @@ class Prepared:
     rule: Rule | None
     text: str
     spans: list[Span]
-    ids: list[str]
+    ids: list[bytes]
     vectors: _arrays.Floats | None
     metadata: str
     digest: bytes
@@ -100,10 +99,8 @@ def prepare(document: Document, guarded: bool, dim: int, scaled: bool, columns: 
     source, revision = name(document.source, "source"), name(document.revision, "revision")
     tenant = _tenant(document.rule, guarded, source)
     text, spans = _cut(document, source)
-    texts = [text[span.start : span.end] for span in spans]
-    ids = [
-        chunk_id(tenant, source, revision, span.start, span.end, part) for span, part in zip(spans, texts, strict=True)
-    ]
+    names = ChunkNames(tenant, source, revision)
+    ids = [names.digest(span.start, span.end, text[span.start : span.end]) for span in spans]
     vectors = None
     if document.vectors is not None:
         vectors = _arrays.vectors(document.vectors, dim, f"vectors of {source!r}", scaled=scaled)
@@ -112,9 +109,12 @@ def prepare(document: Document, guarded: bool, dim: int, scaled: bool, columns: 
                 f"vectors: {len(vectors)} given for the {len(spans)} chunks of {source!r}; pass one per chunk"
             )
     metadata = _metadata(document.metadata, columns, source)
-    content: list[Any] = [ids, metadata, None if vectors is None else hashlib.sha256(vectors.tobytes()).hexdigest()]
-    digest = hashlib.sha256(hashlib.sha256(text.encode()).digest() + json.dumps(content).encode()).digest()
-    return Prepared(tenant, source, revision, document.rule, text, spans, ids, vectors, metadata, digest)
+    digest = hashlib.sha256(hashlib.sha256(text.encode()).digest())
+    digest.update(b"".join(ids))
+    digest.update(metadata.encode())
+    if vectors is not None:
+        digest.update(hashlib.sha256(vectors.data).digest())
+    return Prepared(tenant, source, revision, document.rule, text, spans, ids, vectors, metadata, digest.digest())
 
 
 def _tenant(rule: object, guarded: bool, source: str) -> str:
@@ -149,12 +149,23 @@ def _cut(document: Document, source: str) -> tuple[str, list[Span]]:
         if not isinstance(chunker, Chunker):
             _checks.refuse("chunker", chunker, "a Chunker", "use one of evidex.text")
         # Blank chunks say nothing, and encoders refuse them.
-        spans = [span for span in chunker.spans(text) if text[span.start : span.end].strip()]
+        spans = [span for span in _inside(chunker.spans(text), text, source) if text[span.start : span.end].strip()]
     if not spans:
         raise InvalidInput(
             f"text: {source!r} has nothing in it: an extraction that failed is not an empty document; leave it out"
         )
     return text, spans
+
+
+def _inside(spans: Iterable[Span], text: str, source: str) -> list[Span]:
+    """What a chunker of somebody's own gave, if it is places of the text, none of them twice."""
+    found = list(spans)
+    for span in found:
+        if not isinstance(span, Span) or not 0 <= span.start <= span.end <= len(text):
+            _checks.refuse(f"chunker, for {source!r}", span, f"a Span within 0 to {len(text)}", "repair its spans()")
+    if len(set(found)) < len(found):
+        raise InvalidInput(f"chunker, for {source!r}: it gave a span twice; repair its spans()")
+    return found
 
 
 def _sound(value: object, source: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import _arrays, _core
 from ..columns import Columns, ColumnsView
+from ..errors import CorruptFile, InvalidInput
 from .catalog import Catalog
 from .rights import Rights
 from .segments import Segments, Stored
@@ -19,21 +20,17 @@ from .settings import Settings
 
 __all__ = ["Family", "View"]
 
-_METRIC_NUMBERS: dict[str, int] = {name: number for name, _, number, _ in _core.metrics()}
-_CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
-
 
 class Family:
     """Rows of segments, attached one after the other. Rows of a segment are numbered from ``begin[segment]`` on."""
 
     def __init__(self, settings: Settings, catalog: Catalog, rights: Rights, reference: _arrays.Floats | None) -> None:
-        codec = settings.codec
-        self.store = _core.RowStore(
-            settings.dim, _METRIC_NUMBERS[settings.metric], _CODEC_NUMBERS[codec], True, reference
-        )
+        self.store = settings.new_store(True, reference)
         self.begin: dict[int, int] = {}
+        self._rows: dict[int, int] = {}
         columns = settings.new_columns()
-        self.columns = None if columns is None else CatalogColumns(columns, catalog, self.begin)
+        self.columns = None if columns is None else CatalogColumns(columns, catalog, self)
+        self._path = catalog.path
         self._rights = rights
         rights.watch(self.store)
 
@@ -42,11 +39,27 @@ class Family:
         segment, rules = segments.open(stored, reference)
         groups = np.ascontiguousarray(segment.arrays()["groups"], dtype=np.int64)
         newest = self._rights.newest(groups, rules, stored.rights)
-        self.begin[stored.number] = self.store.attach(segment, self._rights.numbers_of(newest))
+        try:
+            begin = self.store.attach(segment, self._rights.numbers_of(newest))
+        except InvalidInput as error:
+            raise CorruptFile(f"{self._path}: segment {stored.number}: {error}; restore it from a copy") from error
+        self.begin[stored.number], self._rows[stored.number] = begin, stored.rows
+
+    def place(self, segment: int, first: int, rows: int) -> int:
+        """The number in the store of the first of some rows of a segment.
+
+        Raises:
+            CorruptFile: If it does not have them.
+        """
+        if first < 0 or not 0 < rows <= self._rows.get(segment, 0) - first:
+            raise CorruptFile(
+                f"{self._path}: segment {segment} has no {rows} rows from {first} on; restore the file from a copy"
+            )
+        return self.begin[segment] + first
 
     def mark(self, places: Iterable[tuple[int, int, int]], dead: bool) -> None:
         """Removes rows, or puts them back: ``(segment, first, rows)`` each."""
-        known = [(self.begin[segment] + first, rows) for segment, first, rows in places if segment in self.begin]
+        known = [(self.place(*place), place[2]) for place in places if place[0] in self.begin]
         if known:
             first, rows = np.array(known, dtype=np.int64).T
             self.store.mark(np.ascontiguousarray(first), np.ascontiguousarray(rows), dead)
@@ -60,6 +73,11 @@ class View:
     pinned: _core.Snapshot
     generation: int
 
+    @property
+    def columns(self) -> Columns | None:
+        """Values of its rows, where there are columns."""
+        return None if self.family.columns is None else ViewColumns(self, self.family.columns)
+
     def snapshot(self) -> _core.Snapshot:
         """The same each time."""
         return self.pinned
@@ -69,20 +87,32 @@ class View:
         return self.pinned, self.family.store.rows_in(self.pinned, ids)
 
 
+class ViewColumns(Columns):
+    """Columns for a read, which keeps the view: what it asks the catalog for is not deleted meanwhile."""
+
+    def __init__(self, kept: View, columns: Columns) -> None:
+        super().__init__({})
+        self._kept, self._all = kept, columns
+
+    def view(self, rows: int) -> ColumnsView:
+        """The first ``rows`` rows."""
+        return self._all.view(rows)
+
+
 class CatalogColumns(Columns):
     """Metadata of documents as columns of their rows, read from the catalog when a predicate first asks."""
 
-    def __init__(self, columns: Columns, catalog: Catalog, begin: dict[int, int]) -> None:
+    def __init__(self, columns: Columns, catalog: Catalog, family: Family) -> None:
         super().__init__(columns.types)
         self._catalog = catalog
-        self._begin = begin
+        self._family = family
         self._loaded: set[int] = set()
         self._loading = threading.Lock()
 
     def view(self, rows: int) -> ColumnsView:
         """The first ``rows`` rows."""
         with self._loading:
-            for segment, begin in list(self._begin.items()):
+            for segment, begin in list(self._family.begin.items()):
                 if segment not in self._loaded:
                     self._load(segment, begin)
                     self._loaded.add(segment)
@@ -97,15 +127,17 @@ class CatalogColumns(Columns):
             "SELECT DISTINCT places.first, revisions.rows, revisions.metadata FROM places "
             "JOIN revisions ON revisions.number = places.revision WHERE places.segment = ? ORDER BY places.first",
             (segment,),
+            "iis",
         )
-        counts = [rows for _, rows, _ in found]
-        values = [self._catalog.json(metadata, "metadata") for *_, metadata in found]
-        end = max((first + rows for first, rows, _ in found), default=0)
+        end = max((self._family.place(segment, first, rows) - begin + rows for first, rows, _ in found), default=0)
         columns: dict[str, list[object]] = {name: [None] * end for name in self.types}
-        for (first, *_), rows, given in zip(found, counts, values, strict=True):
-            for name, value in given.items():
-                if name in columns:
-                    kind = self.types[name]
-                    plain = date.fromisoformat(value) if kind is date else value
-                    columns[name][first : first + rows] = [plain] * rows
-        self.store(self.prepare(columns, end), begin)
+        try:
+            for first, rows, metadata in found:
+                for name, value in dict(self._catalog.json(metadata, "metadata")).items():
+                    if name in columns:
+                        plain = date.fromisoformat(value) if self.types[name] is date else value
+                        columns[name][first : first + rows] = [plain] * rows
+            prepared = self.prepare(columns, end)
+        except (ValueError, TypeError) as error:
+            raise CorruptFile(f"{self._catalog.path}: metadata: {error}; restore the file from a copy") from error
+        self.store(prepared, begin)

@@ -11,13 +11,16 @@ import fcntl
 import os
 import secrets
 import stat
+import weakref
 from collections.abc import Iterator
+from contextlib import suppress
 
-from ..errors import InvalidInput, LockHeld, MissingStore
+from ..errors import CorruptFile, InvalidInput, LockHeld, MissingStore, NotStored
 
-__all__ = ["Lease", "WriterLock", "create_folder", "leased", "require_folder", "sync_folder"]
+__all__ = ["Lease", "WriterLock", "create_folder", "has_catalog", "leased", "require_folder", "sync_folder"]
 
 _NOBODY = "an unknown process"
+_FOLDERS = ("segments", "readers")
 
 
 def sync_folder(path: str) -> None:
@@ -29,14 +32,26 @@ def sync_folder(path: str) -> None:
         os.close(descriptor)
 
 
+def has_catalog(path: str) -> bool:
+    """Whether a collection may be there."""
+    return os.path.lexists(os.path.join(path, "catalog.sqlite"))
+
+
 def create_folder(path: str) -> None:
     """Makes the folder of a collection, unless it is there.
 
     Raises:
-        InvalidInput: If the path is something else than a folder, or cannot be made.
+        InvalidInput: If the path is something else than a folder, cannot be made, or is a folder of other files.
     """
     try:
-        for folder in (path, os.path.join(path, "segments"), os.path.join(path, "readers")):
+        if os.path.isdir(path) and not has_catalog(path):
+            inside = sorted(set(os.listdir(path)) - {*_FOLDERS, "writer.lock"})
+            inside += [name for name in _FOLDERS if os.path.isdir(own := os.path.join(path, name)) and os.listdir(own)]
+            if inside:  # a writer tidies up in its folders
+                raise InvalidInput(
+                    f"path: {path!r} holds {inside[0]!r} and no collection; pass the name of a new folder"
+                )
+        for folder in (path, *(os.path.join(path, name) for name in _FOLDERS)):
             if not os.path.isdir(folder):
                 os.mkdir(folder, 0o700)
                 sync_folder(os.path.dirname(os.path.abspath(folder)))
@@ -45,6 +60,7 @@ def create_folder(path: str) -> None:
             f"path: {path!r} cannot hold a collection ({error.strerror}); pass a folder that can be written, or the "
             "name of a new one inside such a folder"
         ) from error
+    _require_own(path)
 
 
 def require_folder(path: str) -> None:
@@ -58,6 +74,14 @@ def require_folder(path: str) -> None:
         raise MissingStore(f"path: nothing is at {path!r}; open with mode='rw' to make a collection there")
     if not os.path.isdir(path):
         raise InvalidInput(f"path: {path!r} is no folder; a collection is a folder")
+    _require_own(path)
+
+
+def _require_own(path: str) -> None:
+    """Refuses a link in place of a folder, which would have the writer tidy up where it leads."""
+    for name in _FOLDERS:
+        if os.path.islink(os.path.join(path, name)):
+            raise CorruptFile(f"{os.path.join(path, name)}: expected a folder, not a link to one")
 
 
 class WriterLock:
@@ -70,11 +94,15 @@ class WriterLock:
     def __init__(self, folder: str) -> None:
         path = os.path.join(folder, "writer.lock")
         try:
-            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            self._descriptor = os.open(path, flags, 0o600)
         except OSError as error:
             raise InvalidInput(
                 f"path: {folder!r} cannot be written ({error.strerror}); open it with mode='r', or make it writable"
             ) from error
+        if not stat.S_ISREG(os.fstat(self._descriptor).st_mode):
+            os.close(self._descriptor)
+            raise CorruptFile(f"{path}: expected a plain file")
         try:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -84,15 +112,38 @@ class WriterLock:
                 f"path: {folder!r} is being written by {holder}; a collection has one writer at a time: close that "
                 "one, or open with mode='r'"
             ) from error
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, f"process {os.getpid()}\n".encode("ascii"), 0)
+        self._say(f"process {os.getpid()}\n")
+        _HELD.add(self)
 
     def release(self) -> None:
         """Lets the next writer in."""
         if self._descriptor >= 0:
-            os.ftruncate(self._descriptor, 0)
+            self._say("")
+            fcntl.flock(self._descriptor, fcntl.LOCK_UN)  # a child may have it, if it was forked by other means
+            self.forget()
+
+    def forget(self) -> None:
+        """Leaves the lock to the process that this one was forked from."""
+        if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+    def _say(self, who: str) -> None:
+        with suppress(OSError):  # on a full disk, say: it is for messages only
+            os.ftruncate(self._descriptor, 0)
+            os.pwrite(self._descriptor, who.encode("ascii"), 0)
+
+
+_HELD: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+
+
+def _forget_locks() -> None:
+    """A child would keep its parent's locks after the parent's end."""
+    for lock in list(_HELD):
+        lock.forget()
+
+
+os.register_at_fork(after_in_child=_forget_locks)
 
 
 class Lease:
@@ -113,7 +164,8 @@ class Lease:
 
     def renew(self, generation: int) -> None:
         """Keeps what this generation needs, and no longer what others do."""
-        os.pwrite(self._descriptor, f"{generation:020d}".encode("ascii"), 0)
+        with suppress(OSError):  # on a full disk, say: it keeps more then
+            os.pwrite(self._descriptor, f"{generation:020d}".encode("ascii"), 0)
 
     def release(self) -> None:
         """Lets the generation go."""
@@ -129,9 +181,17 @@ class Lease:
 
 
 def leased(folder: str) -> Iterator[int]:
-    """Generations that readers hold; what dead ones left behind is removed. For the holder of the writer's lock."""
+    """Generations that readers hold; what dead ones left behind is removed. For the holder of the writer's lock.
+
+    Raises:
+        NotStored: If nothing tells which they are.
+    """
     readers = os.path.join(folder, "readers")
-    for name in os.listdir(readers):
+    try:
+        names = os.listdir(readers)
+    except OSError as error:
+        raise NotStored(f"{readers}: {error.strerror}; open the collection again, which makes it anew") from error
+    for name in names:
         path = os.path.join(readers, name)
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -146,6 +206,7 @@ def leased(folder: str) -> Iterator[int]:
                 said = os.pread(descriptor, 20, 0)
                 yield int(said) if said.isdigit() else 0  # 0: not written yet, so it may need anything
             else:
-                os.unlink(path)
+                with suppress(OSError):
+                    os.unlink(path)
         finally:
             os.close(descriptor)

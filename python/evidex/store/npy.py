@@ -8,6 +8,7 @@ byte, so nothing in a file is ever parsed. numpy alone can read the files (forma
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from typing import Any
 
@@ -79,10 +80,16 @@ def read(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray
 
 
 def pieces(path: str) -> Iterator[bytes]:
-    """A file's bytes, a few at a time."""
-    with open(path, "rb", buffering=0) as file:
-        while piece := file.read(_PIECE):
+    """A file's bytes, a few at a time; none of what is no plain file."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        facts = os.fstat(descriptor)
+        rest = facts.st_size if stat.S_ISREG(facts.st_mode) else 0
+        while piece := os.read(descriptor, min(rest, _PIECE)):
+            rest -= len(piece)
             yield piece
+    finally:
+        os.close(descriptor)
 
 
 def _pieces_of(view: memoryview) -> Iterator[memoryview]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,10 +16,11 @@ import numpy as np
 from .. import _arrays, _checks, _core
 from ..access import Rule
 from ..errors import InvalidInput, NotFound
-from ..text.identity import row_id
+from ..text.identity import row_of
 from .catalog import Catalog
-from .chunks import write_text
+from .chunks import pieces_of
 from .documents import Prepared
+from .entries import keep_reference, keep_segment, next_number
 from .rights import Rights, parts_json
 from .segments import Segments
 
@@ -34,6 +36,51 @@ class _Known:
     number: int
     rule: int | None
     revisions: dict[str, tuple[int, bytes, bool]]
+
+
+class _Batch:
+    """What a batch of documents adds: rows of tables, and rows of the segment."""
+
+    def __init__(self, segment: int, generation: int, revision: int) -> None:
+        self.segment = segment
+        self.rules: list[int] = []
+        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _INSERT}
+        self._generation = generation
+        self._next_revision = revision
+        self._ids: list[int] = []
+        self._groups: list[int] = []
+        self._vectors: list[_arrays.Floats] = []
+
+    def document(self, one: Prepared, rule: int | None) -> _Known:
+        """A document that was not there."""
+        # By its name alone: the groups that a search gives away say nothing of documents that are hidden.
+        number = row_of(hashlib.sha256(json.dumps([one.tenant, one.source]).encode()).digest())
+        self.rows["documents"].append((number, one.tenant, one.source, rule, 0))
+        return _Known(number, rule, {})
+
+    def revision(self, one: Prepared, document: int, rule: int | None, vectors: _arrays.Floats) -> None:
+        """A revision that was not there."""
+        number = self._next_revision
+        self._next_revision += 1
+        chunks = len(one.spans)
+        ids = [row_of(digest) for digest in one.ids]
+        rows = self.rows
+        rows["revisions"].append((number, document, one.revision, one.digest, one.metadata, len(one.text), chunks))
+        rows["places"].append((number, self.segment, len(self._ids), self._generation, None))
+        rows["texts"] += [(number, at, piece) for at, piece in enumerate(pieces_of(one.text))]
+        rows["chunks"] += [
+            (ids[at], number, at, span.start, span.end, one.ids[at]) for at, span in enumerate(one.spans)
+        ]
+        self._ids += ids
+        self._groups += [document] * chunks
+        self.rules += [_core.NO_RULE if rule is None else rule] * chunks
+        self._vectors.append(vectors)
+
+    def encoded(self, store: _core.RowStore) -> _core.Segment:
+        """The rows in the form that a store keeps."""
+        ids, groups = np.array(self._ids, dtype=np.int64), np.array(self._groups, dtype=np.int64)
+        vectors = self._vectors[0] if len(self._vectors) == 1 else np.concatenate(self._vectors)
+        return store.encode(ids, groups, np.ascontiguousarray(vectors))
 
 
 class Publisher:
@@ -58,82 +105,31 @@ class Publisher:
         """
         with self._catalog.changing(), self._rules() as number_of:
             generation = self._catalog.counter("generation") + 1
-            segment = self._next("segments")
-            next_document, next_revision = self._next("documents"), self._next("revisions")
+            batch = _Batch(next_number(self._catalog, "segments"), generation, next_number(self._catalog, "revisions"))
             known = self._known({(one.tenant, one.source) for one in documents})
             new: list[bool] = []
-            kept: list[_arrays.Floats] = []
-            ids: list[int] = []
-            groups: list[int] = []
-            rules: list[int] = []
-            rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _INSERT}
             at = 0
             for one in documents:
-                at += len(one.spans)
                 rule = None if one.rule is None else number_of(one.rule)
-                document = known.get((one.tenant, one.source))
-                if document is None:
-                    document = _Known(next_document, rule, {})
-                    next_document += 1
-                    rows["documents"].append((document.number, one.tenant, one.source, rule, 0))
-                else:
-                    self._follow_rule(document, rule)
-                if _is_there(document, one):
-                    new.append(False)
-                    continue
-                new.append(True)
-                self._retire(document, generation)
-                rows["revisions"].append(
-                    (
-                        next_revision,
-                        document.number,
-                        one.revision,
-                        one.digest,
-                        one.metadata,
-                        len(one.text),
-                        len(one.ids),
-                    )
-                )
-                rows["places"].append((next_revision, segment, len(ids), generation, None))
-                for number, (span, name) in enumerate(zip(one.spans, one.ids, strict=True)):
-                    rows["chunks"].append(
-                        (row_id(name), next_revision, number, span.start, span.end, bytes.fromhex(name))
-                    )
-                write_text(self._catalog, next_revision, one.text)
-                ids += [row_id(name) for name in one.ids]
-                groups += [document.number] * len(one.ids)
-                rules += [_core.NO_RULE if rule is None else rule] * len(one.ids)
-                kept.append(vectors[at - len(one.spans) : at])
-                next_revision += 1
-            if not ids:
-                return new
-            for table, values in rows.items():
-                self._catalog.run_many(_INSERT[table], values)
-            encoded = store.encode(
-                np.array(ids, dtype=np.int64),
-                np.array(groups, dtype=np.int64),
-                kept[0] if len(kept) == 1 else np.concatenate(kept),
-            )
-            self.keep(segment, encoded, np.array(rules, dtype=np.uint32), generation)
-            self._catalog.set_meta("generation", generation)
+                document = known.get((one.tenant, one.source)) or batch.document(one, rule)
+                self._follow_rule(document, rule)
+                new.append(not _is_there(document, one))
+                if new[-1]:
+                    self._retire(document, generation)
+                    batch.revision(one, document.number, rule, vectors[at : at + len(one.spans)])
+                at += len(one.spans)
+            if any(new):
+                for table, values in batch.rows.items():
+                    self._catalog.run_many(_INSERT[table], values)
+                rules = np.array(batch.rules, dtype=np.uint32)
+                self.keep(batch.segment, batch.encoded(store), rules, generation)
+                self._catalog.set_meta("generation", generation)
             return new
 
     def keep(self, number: int, segment: _core.Segment, rules: Any, generation: int) -> None:
         """Writes a segment and its entry, and what codes refer to if that is new. Inside a transaction."""
-        stored = self._segments.write(number, segment, rules)
-        self._catalog.run(
-            "INSERT INTO segments (number, rows, coded, digests, rights, born) VALUES (?, ?, ?, ?, ?, ?)",
-            (
-                stored.number,
-                stored.rows,
-                stored.coded,
-                json.dumps(stored.digests),
-                self._catalog.counter("rights"),
-                generation,
-            ),
-        )
-        if segment.reference is not None and self._catalog.one("SELECT 1 FROM meta WHERE key = 'reference'") is None:
-            self._catalog.set_meta("reference", segment.reference.astype("<f4").tobytes())
+        keep_segment(self._catalog, self._segments.write(number, segment, rules), generation)
+        keep_reference(self._catalog, segment.reference)
 
     def delete(self, tenant: str, source: str) -> None:
         """Retires the visible revision of a document.
@@ -197,6 +193,7 @@ class Publisher:
     def _rules(self) -> Iterator[Any]:
         """Stored numbers of rules; at the end the change of rights is counted, if there was one."""
         self._changed = False
+        self._rights.sync()  # a call that was interrupted after its transaction may have stored rules
         after = self._catalog.counter("rights") + 1
         numbers: dict[int, int] = {}
 
@@ -227,10 +224,6 @@ class Publisher:
                 )
                 document.revisions[name] = number, digest, False
 
-    def _next(self, table: str) -> int:
-        found = self._catalog.one(f"SELECT max(number) FROM {table}")
-        return 1 + (0 if found is None or found[0] is None else int(found[0]))
-
     def _document(self, tenant: str, source: str) -> _Known:
         found = self._known({(tenant, source)})
         if not found:
@@ -248,9 +241,12 @@ class Publisher:
             marks = ",".join("(?, ?)" for _ in some)
             flat = [part for pair in some for part in pair]
             for number, tenant, source, rule in self._catalog.all(
-                "SELECT number, documents.tenant, documents.source, rule FROM documents "
-                f"WHERE (tenant, source) IN (VALUES {marks})",
+                # A join, since a list of pairs would not use the index.
+                f"WITH wanted (tenant, source) AS (VALUES {marks}) "
+                "SELECT number, wanted.tenant, wanted.source, rule FROM wanted CROSS JOIN documents "
+                "ON documents.tenant = wanted.tenant AND documents.source = wanted.source",
                 flat,
+                "issI",
             ):
                 by_number[number] = found[tenant, source] = _Known(number, rule, {})
         numbers = iter(by_number)
@@ -259,8 +255,9 @@ class Publisher:
                 "SELECT number, document, name, digest, EXISTS (SELECT 1 FROM places WHERE revision = number "
                 f"AND died IS NULL) FROM revisions WHERE document IN ({','.join('?' * len(few))})",
                 few,
+                "iisbi",
             ):
-                by_number[document].revisions[name] = number, bytes(digest), bool(visible)
+                by_number[document].revisions[name] = number, digest, bool(visible)
         return found
 
 
@@ -280,6 +277,7 @@ def _is_there(document: _Known, one: Prepared) -> bool:
 
 
 _INSERT = {
+    "texts": "INSERT INTO texts (revision, piece, body) VALUES (?, ?, ?)",
     "documents": "INSERT INTO documents (number, tenant, source, rule, changed) VALUES (?, ?, ?, ?, ?)",
     "revisions": "INSERT INTO revisions (number, document, name, digest, metadata, characters, rows) "
     "VALUES (?, ?, ?, ?, ?, ?, ?)",

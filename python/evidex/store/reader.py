@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import _checks
+from .._arrays import Ids
 from ..access import Caller
 from ..audit import RetrievalLog
 from ..encoders import Encoder
@@ -32,7 +33,7 @@ _MODES = ("dense",)
 class CollectionReader(VectorReader):
     """What can be read of a collection. Made by :class:`evidex.Collection`."""
 
-    _view: View
+    _view: View | None
     _catalog: Catalog
     _settings: Settings
     _encoder: Encoder | None
@@ -47,20 +48,27 @@ class CollectionReader(VectorReader):
     ) -> None:
         self._settings, self._catalog, self._guard, self._encoder, self._log = settings, catalog, guard, encoder, log
         self._dim, self._metric, self._codec = settings.dim, settings.metric, settings.codec
-        self._unit_rows = settings.metric == "cosine"
+        self._unit_rows = settings.unit_rows
 
     @property
     def _store(self) -> View:  # type: ignore[override]
-        return self._view
+        return self._now()
 
     def _pinned(self) -> Pinned:
+        view = self._now()
+        return view.pinned, view.columns
+
+    def _now(self) -> View:
+        """What is read by a call that begins now. As long as somebody has it, nothing that it needs is deleted."""
         view = self._view
-        return view.pinned, view.family.columns
+        if view is None:
+            raise InvalidInput("collection: it was closed; open it again, or take another snapshot")
+        return view
 
     @property
     def generation(self) -> int:
         """Which state of the collection is read; grows with every change of documents."""
-        return self._view.generation
+        return self._now().generation
 
     @property
     def settings(self) -> Settings:
@@ -100,7 +108,7 @@ class CollectionReader(VectorReader):
         if mode not in _MODES:
             _checks.refuse("mode", mode, f"one of {', '.join(_MODES)}", "choose one of these")
         fixed = self._fixed()
-        snapshot = fixed._view.pinned
+        snapshot = fixed._now().pinned
         most = _checks.whole(k, "k")
         if snapshot.count(self._guard.visible(snapshot, principal)) == 0:
             return ()
@@ -124,7 +132,7 @@ class CollectionReader(VectorReader):
             AccessError: On a guarded collection without a proper principal.
         """
         number = row_id(id)
-        view = self._view
+        view = self._now()
 
         def run() -> Chunk:
             visible = self._guard.visible(view.pinned, principal)
@@ -135,22 +143,24 @@ class CollectionReader(VectorReader):
                 return read_chunk(self._catalog, record)
 
         chunk = self._guard.settled(view.pinned, principal, run)
-        self._record("get_chunk", view.pinned, principal, ids=[np.array([number])])
+        self._record("get", view.pinned, principal, ids=[np.array([number])])
         return chunk
 
     def chunks(self, *, batch: int = 1024, principal: Caller = None) -> Iterator[Chunk]:
         """All chunks the caller may read, in row order, for exports. Arguments and errors as in :meth:`items`."""
         fixed = self._fixed()
         batches = fixed.items(batch=batch, principal=principal)
-        return (chunk for ids, _ in batches for chunk in fixed._chunks(ids.tolist()))
+        return (chunk for ids, _ in batches for chunk in fixed._readable_chunks(ids, principal))
 
     def stats(self, *, principal: Caller = None) -> dict[str, Any]:
         """The operator's figures, those of documents included. Errors as in :meth:`DenseIndex.stats`."""
         found = super().stats(principal=principal)
-        view = self._view
+        view = self._now()
         with self._catalog.reading():
             documents = self._catalog.one(
-                "SELECT count(DISTINCT document) FROM revisions JOIN places ON revision = number WHERE died IS NULL"
+                "SELECT count(DISTINCT document) FROM revisions JOIN places ON revision = number "
+                "WHERE born <= ? AND (died IS NULL OR died > ?)",
+                (view.generation, view.generation),
             )
             revisions = self._catalog.one("SELECT count(*) FROM revisions")
         return found | {
@@ -165,7 +175,7 @@ class CollectionReader(VectorReader):
         """A reader of the state of now."""
         fixed = CollectionReader()
         fixed._read_as(self._settings, self._catalog, self._stored_guard, self._encoder, self._log)
-        fixed._view = self._view
+        fixed._view = self._now()
         return fixed
 
     @property
@@ -177,7 +187,10 @@ class CollectionReader(VectorReader):
         if self._encoder is None:
             raise InvalidInput("encoder: this collection was opened without one; search(vectors) needs none")
         prefix = "" if self._settings.encoder is None else self._settings.encoder.query_prefix
-        return np.asarray(self._encoder.encode([prefix + question]))
+        vector = np.asarray(self._encoder.encode([prefix + question]))
+        if vector.shape != (1, self._dim):
+            raise InvalidInput(f"encoder: it gave shape {list(vector.shape)} for one text, not [1, {self._dim}]")
+        return vector
 
     def _evidence(self, hits: Hits) -> tuple[Evidence, ...]:
         ids, scores = hits[0]
@@ -186,10 +199,20 @@ class CollectionReader(VectorReader):
             found.append(Evidence(chunk, score, {"dense": score}))
         return tuple(found)
 
+    def _readable_chunks(self, ids: Ids, principal: Caller) -> list[Chunk]:
+        """Those that the caller may still read when their text was read."""
+        snapshot, rows = self._now().find(ids)
+
+        def run() -> list[Chunk]:
+            visible = self._guard.visible(snapshot, principal)
+            return self._chunks(ids[snapshot.readable(visible, rows)].tolist())
+
+        return self._guard.settled(snapshot, principal, run)
+
     def _chunks(self, row_ids: list[int]) -> list[Chunk]:
         """Chunks of rows that were permitted to whoever asked."""
         with self._catalog.reading():
-            records = chunk_records(self._catalog, self._view.generation, row_ids)
+            records = chunk_records(self._catalog, self._now().generation, row_ids)
             lost = [one for one in row_ids if one not in records]
             if lost:
                 raise CorruptFile(f"{self._catalog.path}: row {lost[0]} has no chunk; run verify()")
@@ -197,10 +220,7 @@ class CollectionReader(VectorReader):
 
     @staticmethod
     def _readable(view: View, visible: Any, records: list[ChunkRecord]) -> Any:
-        rows = [view.family.begin.get(record.segment, -1) + record.row for record in records]
-        known = np.array(
-            [row for record, row in zip(records, rows, strict=True) if record.segment in view.family.begin]
-        )
-        if len(known) < len(records):
+        if any(record.segment not in view.family.begin for record in records):
             return np.zeros(len(records), dtype=np.bool_)
-        return view.pinned.readable(visible, known.astype(np.int64))
+        rows = [view.family.place(record.segment, record.row, 1) for record in records]
+        return view.pinned.readable(visible, np.array(rows, dtype=np.int64))

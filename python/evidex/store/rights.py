@@ -15,7 +15,7 @@ from .. import _core
 from ..access import ANY_IN_TENANT, AnyInTenant, Policy, Rule
 from ..errors import CorruptFile, InvalidInput
 from ..masks import Guard
-from .catalog import Catalog
+from .catalog import Catalog, Row
 
 __all__ = ["Rights", "StoredGuard", "parts_json"]
 
@@ -33,10 +33,11 @@ class Rights:
         self._catalog = catalog
         self._lock = threading.RLock()
         self._stores: weakref.WeakSet[_core.RowStore] = weakref.WeakSet()
-        self._state: tuple[int, int] | None = None
+        self._state: tuple[int, int, int] | None = None
         self._seen = -1
         self._rules: dict[int, Rule] = {}  # by stored number
         self._stored: dict[int, int] = {}  # policy number -> stored number
+        self._written: dict[int, Rule] = {}  # by stored number, those whose transaction may not have ended yet
         self._numbers = np.empty(0, dtype=np.uint32)  # stored number -> policy number
 
     @property
@@ -49,12 +50,12 @@ class Rights:
         state = self._catalog.state()
         if state == self._state:
             return
-        with self._lock:
-            with self._catalog.reading():
-                seen = self._catalog.counter("rights")
-                if seen != self._seen:
-                    self._take(self._seen)
-                self._seen = seen
+        # The catalog first, here as everywhere: a writer holds it when it asks for a rule's number.
+        with self._catalog.reading(), self._lock:
+            seen = self._catalog.counter("rights")
+            if seen != self._seen:
+                self._take(self._seen)
+            self._seen = seen
             self._state = state
 
     def watch(self, store: _core.RowStore) -> None:
@@ -77,6 +78,7 @@ class Rights:
                 "INSERT INTO rules (tenant, parts, changed) VALUES (?, ?, ?)",
                 (rule.tenant, parts_json(rule.allow, rule.deny), changed),
             )
+            self._written[number] = rule
             return number, True
 
     def ranks(self) -> Numbers:
@@ -99,7 +101,7 @@ class Rights:
 
     def newest(self, groups: npt.NDArray[np.int64], rules: Numbers, since: int) -> Numbers:
         """Stored rules of rows, where documents may have other rules since."""
-        changed = self._catalog.all("SELECT number, rule FROM documents WHERE changed > ? AND changed > 0", (since,))
+        changed = self._changed(since)
         if not changed:
             return rules
         documents, numbers = _columns(changed)
@@ -110,14 +112,18 @@ class Rights:
 
     def _take(self, since: int) -> None:
         for number, tenant, parts, _ in self._catalog.all(
-            "SELECT number, tenant, parts, changed FROM rules WHERE changed > ? ORDER BY number", (since,)
+            "SELECT number, tenant, parts, changed FROM rules WHERE changed > ? ORDER BY number", (since,), "issi"
         ):
             self._take_rule(number, tenant, self._catalog.json(parts, f"rule {number}"))
-        changed = self._catalog.all("SELECT number, rule FROM documents WHERE changed > ? AND changed > 0", (since,))
+        changed = self._changed(since)
         if changed:
             documents, numbers = _columns(changed)
             for store in list(self._stores):
                 store.set_known_rules(documents, self.numbers_of(numbers))
+
+    def _changed(self, since: int) -> list[Row]:
+        sql = "SELECT number, rule FROM documents WHERE changed > ? AND changed > 0"
+        return self._catalog.all(sql, (since,), "iI")
 
     def _take_rule(self, number: int, tenant: Any, parts: Any) -> None:
         if self.policy is None:
@@ -128,7 +134,9 @@ class Rights:
             if number in self._rules:
                 self.policy.apply_change(self._rules[number], allow, deny)
                 return
-            rule = self.policy.rule(tenant, allow, deny)
+            if (written := self._written.pop(number, None)) is not None:
+                self.policy.apply_change(written, allow, deny)  # the application's own object, whatever it says now
+            rule = written or self.policy.rule(tenant, allow, deny)
             if rule.number in self._stored:  # another stored rule says the same, for now
                 rule = self.policy.add(tenant, allow, deny)
         except (InvalidInput, TypeError, KeyError) as error:
@@ -136,7 +144,7 @@ class Rights:
         self._link(rule, number)
 
     def _link(self, rule: Rule, number: int) -> None:
-        if not 0 < number < 2**31:
+        if number != len(self._rules) + 1:  # numbers are given one after the other, and for ever
             raise CorruptFile(f"{self._catalog.path}: rule {number}: no such number; restore the file from a copy")
         self._rules[number] = rule
         self._stored[rule.number] = number

@@ -54,7 +54,7 @@ def connect(folder: str | None, *, write: bool, new: bool = False) -> sqlite3.Co
     """
     if folder is None:
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        _prepare(connection, write=True)
+        _prepare(connection, ":memory:", write=True)
         return connection
     path = os.path.join(folder, "catalog.sqlite")
     if not new and not os.path.lexists(path):
@@ -62,32 +62,33 @@ def connect(folder: str | None, *, write: bool, new: bool = False) -> sqlite3.Co
     for name in ("", "-wal", "-shm"):
         if os.path.lexists(path + name) and (os.path.islink(path + name) or not os.path.isfile(path + name)):
             raise CorruptFile(f"{path}{name}: expected a plain file")
-    uri = f"file:{quote(os.path.abspath(path))}"
+    uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}"
     with failures(path):
         try:
-            return _opened(f"{uri}?mode={'rwc' if new else 'rw'}", write)
+            return _opened(f"{uri}?mode={'rwc' if new else 'rw'}", path, write)
         except sqlite3.OperationalError:
             if write or _waiting(path):
                 raise
             # Media that cannot be written: nobody else can write there either.
-            return _opened(f"{uri}?immutable=1", write)
+            return _opened(f"{uri}?immutable=1", path, write)
 
 
-def _opened(uri: str, write: bool) -> sqlite3.Connection:
+def _opened(uri: str, path: str, write: bool) -> sqlite3.Connection:
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=30)
     try:
-        _prepare(connection, write)
+        _prepare(connection, path, write)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _prepare(connection: sqlite3.Connection, write: bool) -> None:
+def _prepare(connection: sqlite3.Connection, path: str, write: bool) -> None:
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA mmap_size = 0")  # a file cut by somebody else would be a bus error
     if write:
+        require_schema(connection, path)  # what is no catalog of ours is not made one
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute("PRAGMA journal_mode = WAL")

@@ -22,7 +22,7 @@ __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "S
 
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
 
-_VECTOR_TYPES = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
+_VECTOR_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
 
 
@@ -44,7 +44,7 @@ class Layout:
         if self.codec in _VECTOR_TYPES:
             found["vectors"] = (_VECTOR_TYPES[self.codec], (rows, self.dim))
         if coded:
-            half = (rows, (self.dim + 1) // 2)
+            half = (rows, _core.plane_bytes(self.dim))
             found |= {"facts": (np.dtype("<u8"), (2, rows))}
             found |= {name: (np.dtype("|u1"), half) for name in ("high", "low")}
         return found
@@ -185,7 +185,7 @@ class FolderSegments:
     def remove_others(self, numbers: set[int]) -> None:
         """Deletes all segments but these, and what crashes left."""
         kept = {os.path.basename(self._path(number)) for number in numbers}
-        for name in os.listdir(self._folder):
+        for name in os.listdir(self._folder) if os.path.isdir(self._folder) else ():
             if name not in kept:
                 shutil.rmtree(os.path.join(self._folder, name), ignore_errors=True)
 
@@ -200,6 +200,8 @@ class FolderSegments:
 
     def _paths(self, stored: Stored) -> Iterator[tuple[str, str]]:
         path = self._path(stored.number)
+        if os.path.islink(path):
+            raise CorruptFile(f"{path}: expected a folder, not a link to one")
         for name in self._layout.arrays(stored.rows, stored.coded):
             if not isinstance(stored.digests.get(name), str):
                 raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any
 
-from .. import _checks, _core
+from .. import _arrays, _checks, _core
 from ..columns import Columns
 from ..encoders import Encoder
 from ..errors import CorruptFile, EncoderMismatch, InvalidInput
@@ -16,7 +16,8 @@ from ..errors import CorruptFile, EncoderMismatch, InvalidInput
 __all__ = ["EncoderIdentity", "Settings", "identity_of"]
 
 _METRICS = {name: full for full, alias, *_ in _core.metrics() for name in (full, alias)}
-_CODECS = dict(_core.codecs())
+_METRIC_NUMBERS: dict[str, int] = {name: number for name, _, number, _ in _core.metrics()}
+_CODECS: dict[str, int] = {**dict(_core.codecs())}
 _TYPES: dict[str, type] = {"str": str, "int": int, "float": float, "bool": bool, "date": date}
 
 
@@ -52,11 +53,11 @@ def identity_of(encoder: Encoder) -> EncoderIdentity:
     Raises:
         InvalidInput: If it does not have the methods of an Encoder.
     """
+    if not callable(getattr(encoder, "encode", None)):
+        _checks.refuse("encoder", encoder, "an Encoder or its name", "it needs name, dim and encode(texts)")
     identity = getattr(encoder, "identity", None)
     if isinstance(identity, EncoderIdentity):
         return identity
-    if not callable(getattr(encoder, "encode", None)):
-        _checks.refuse("encoder", encoder, "an Encoder or its name", "it needs name, dim and encode(texts)")
     name = _checks.utf8(getattr(encoder, "name", None), "encoder.name")
     return EncoderIdentity(name, _checks.whole(getattr(encoder, "dim", None), "encoder.dim", least=1))
 
@@ -101,6 +102,11 @@ class Settings:
         types = {} if columns is None else {name: kind.__name__ for name, kind in columns.types.items()}
         return cls(number, _METRICS[metric], codec, guarded, types, identity)
 
+    @property
+    def unit_rows(self) -> bool:
+        """Whether rows are divided by their norm."""
+        return self.metric == "cosine"
+
     def require_encoder(self, identity: EncoderIdentity) -> None:
         """Refuses an encoder that did not make the vectors.
 
@@ -142,6 +148,10 @@ class Settings:
                     f"{what}: this collection was made with {getattr(self, what)!r}, not {getattr(given, what)!r}; "
                     "leave it out"
                 )
+
+    def new_store(self, prescan: bool, reference: _arrays.Floats | None) -> _core.RowStore:
+        """A store for such rows; codes refer to ``reference``, if that is decided."""
+        return _core.RowStore(self.dim, _METRIC_NUMBERS[self.metric], _CODECS[self.codec], prescan, reference)
 
     def new_columns(self) -> Columns | None:
         """Columns without rows, None where there are none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 
+from .family import View
 from .files import Lease
 from .reader import CollectionReader
 
@@ -18,14 +19,19 @@ class CollectionSnapshot(CollectionReader):
     collection that made it.
     """
 
-    def __init__(self, lease: Lease | None) -> None:
-        self.closed = False
+    def __init__(self, lease: Lease | None, view: View) -> None:
+        self._view = view
         self._lease = lease
         self._pid = os.getpid()
 
+    @property
+    def closed(self) -> bool:
+        """Whether nothing can be read any more."""
+        return self._view is None
+
     def close(self) -> None:
         """Lets go of what only this snapshot needs."""
-        self.closed = True
+        self._view = None
         lease, self._lease = self._lease, None
         if lease is not None and self._pid == os.getpid():
             lease.release()
@@ -41,7 +47,8 @@ class CollectionSnapshot(CollectionReader):
             self.close()
 
     def __repr__(self) -> str:
-        return f"CollectionSnapshot(generation={self.generation}, dim={self._dim}, metric={self._metric!r})"
+        state = "closed" if (view := self._view) is None else f"generation={view.generation}"
+        return f"CollectionSnapshot({state}, dim={self._dim}, metric={self._metric!r})"
 
 
 def lease_if_possible(folder: str) -> Lease | None:

@@ -11,13 +11,15 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import CorruptFile, NotFound
+from ..text.identity import ChunkNames, row_of
 from .catalog import Catalog
-from .chunks import PIECE
+from .chunks import PIECE, read_text
+from .entries import living_segments
 from .family import View
 from .publishing import Publisher
-from .segments import Segments, Stored
+from .segments import Segments
 
-__all__ = ["Progress", "Upkeep", "living_segments"]
+__all__ = ["Progress", "Upkeep"]
 
 Progress = Callable[[int, int], None]
 
@@ -45,7 +47,8 @@ class Upkeep:
             places = self._catalog.all(
                 "SELECT places.rowid, revision, segment, first, died, documents.rule, rows FROM places "
                 "JOIN revisions ON revisions.number = revision JOIN documents ON documents.number = document "
-                "ORDER BY died IS NULL, born"
+                "ORDER BY died IS NULL, born",
+                kinds="iiiiIIi",
             )
             newest = {place[1]: place for place in places}.values()  # where a revision is visible, or was last
             order = sorted(newest, key=lambda p: (p[4] is not None, _rank(ranks, p[5]), p[2], p[3]))
@@ -72,7 +75,10 @@ class Upkeep:
 
     def _write_segment(self, view: View, number: int, places: list[Any], generation: int) -> None:
         rows = np.concatenate(
-            [np.arange(count) + view.family.begin[segment] + first for _, _, segment, first, _, _, count in places]
+            [
+                view.family.place(segment, first, count) + np.arange(count)
+                for _, _, segment, first, _, _, count in places
+            ]
         ).astype(np.int64)
         rules = np.concatenate(
             [np.full(place[6], _core.NO_RULE if place[5] is None else place[5], dtype=np.uint32) for place in places]
@@ -90,17 +96,20 @@ class Upkeep:
 
     def hide(self, document: int) -> None:
         """Retires a document and leaves it without a rule: readable by nobody, in no snapshot."""
+        of_it = "revision IN (SELECT number FROM revisions WHERE document = ?)"
         with self._catalog.changing():
-            generation = self._catalog.counter("generation") + 1
+            if self._catalog.one(f"SELECT 1 FROM places WHERE died IS NULL AND {of_it}", (document,)) is not None:
+                generation = self._catalog.counter("generation") + 1
+                self._catalog.run(f"UPDATE places SET died = ? WHERE died IS NULL AND {of_it}", (generation, document))
+                self._catalog.set_meta("generation", generation)
             rights = self._catalog.counter("rights") + 1
-            self._catalog.run(
-                "UPDATE places SET died = ? WHERE died IS NULL AND revision IN "
-                "(SELECT number FROM revisions WHERE document = ?)",
-                (generation, document),
-            )
             self._catalog.run("UPDATE documents SET rule = NULL, changed = ? WHERE number = ?", (rights, document))
-            self._catalog.set_meta("generation", generation)
             self._catalog.set_meta("rights", rights)
+
+    def shows(self, least: int, document: int) -> bool:
+        """Whether a generation from ``least`` on has a revision of a document."""
+        found = self._catalog.one(f"SELECT 1 FROM revisions WHERE document = ? AND {_SHOWN}", (document, least))
+        return found is not None
 
     def forget(self, least: int, only: int | None = None) -> int:
         """Drops retired revisions that no generation from ``least`` on shows; of document ``only``, if one is given.
@@ -109,8 +118,7 @@ class Upkeep:
         """
         with self._catalog.changing():
             found = self._catalog.all(
-                "SELECT number FROM revisions WHERE NOT EXISTS (SELECT 1 FROM places WHERE revision = number "
-                "AND (died IS NULL OR died > ?)) AND (? IS NULL OR document = ?)",
+                f"SELECT number FROM revisions WHERE NOT {_SHOWN} AND (? IS NULL OR document = ?)",
                 (least, only, only),
             )
             for table in ("chunks", "texts", "places"):
@@ -129,10 +137,14 @@ class Upkeep:
         kept = {number for (number,) in self._catalog.all("SELECT number FROM segments")}
         self._segments.remove_others(kept)
 
-    def shrink(self) -> None:
-        """Gives back what the catalog does not need, overwritten first, and empties its log."""
+    def shrink(self) -> bool:
+        """Gives back what the catalog does not need, overwritten first, and empties its log.
+
+        Says whether that worked: a process that reads the log keeps it.
+        """
         self._catalog.run("VACUUM")
-        self._catalog.run("PRAGMA wal_checkpoint(TRUNCATE)")
+        busy = self._catalog.one("PRAGMA wal_checkpoint(TRUNCATE)")
+        return busy is not None and busy[0] == 0
 
     def verify(self, progress: Progress | None) -> None:
         """Reads everything.
@@ -152,6 +164,25 @@ class Upkeep:
             for what, query in _BROKEN.items():
                 if (found := self._catalog.one(query)) is not None:
                     raise CorruptFile(f"{path}: {what} ({found[0]}); restore the file from a copy")
+            self._verify_texts()
+
+    def _verify_texts(self) -> None:
+        """Every chunk's id follows from its names and its text."""
+        for number, tenant, source, revision, characters in self._catalog.all(
+            "SELECT revisions.number, tenant, source, name, characters FROM revisions "
+            "JOIN documents ON documents.number = document",
+            kinds="isssi",
+        ):
+            text = read_text(self._catalog, number, 0, characters)
+            names = ChunkNames(tenant, source, revision)
+            for row, start, stop, digest in self._catalog.all(
+                "SELECT id, start, stop, digest FROM chunks WHERE revision = ?", (number,), "iiib"
+            ):
+                if names.digest(start, stop, text[start:stop]) != digest or row_of(digest) != row:
+                    raise CorruptFile(
+                        f"{self._catalog.path}: chunk {digest.hex()} of {source!r} is not what was written; restore "
+                        "the file from a copy"
+                    )
 
     def document(self, tenant: str, source: str) -> int:
         """The number of a document."""
@@ -161,28 +192,12 @@ class Upkeep:
         return int(found[0])
 
 
-def living_segments(catalog: Catalog, *, everything: bool = False) -> list[Stored]:
-    """What the catalog says of the segments of now, or of all that are not deleted.
-
-    Raises:
-        CorruptFile: If that cannot be.
-    """
-    found = []
-    for number, rows, coded, digests, rights in catalog.all(
-        f"SELECT number, rows, coded, digests, rights FROM segments {'' if everything else 'WHERE died IS NULL'} "
-        "ORDER BY number"
-    ):
-        said = catalog.json(digests, f"segment {number}")
-        whole = all(type(value) is int for value in (rows, coded, rights))
-        if not whole or not 0 < rows < 2**32 or number < 1 or not isinstance(said, dict):
-            raise CorruptFile(f"{catalog.path}: segment {number} has {rows!r} rows; restore the file from a copy")
-        found.append(Stored(number, rows, bool(coded), said, rights))
-    return found
-
-
 def _rank(ranks: npt.NDArray[np.uint32], rule: object) -> int:
     return int(ranks[rule]) if isinstance(rule, int) and 0 <= rule < len(ranks) else 2**32
 
+
+# Whether a generation after the given one has a revision. Where rows of a retired one moved to, none has it.
+_SHOWN = "EXISTS (SELECT 1 FROM places WHERE revision = number AND (died IS NULL OR (died > ? AND born < died)))"
 
 # What must not be found.
 _BROKEN = {

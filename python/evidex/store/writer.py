@@ -169,7 +169,8 @@ class CollectionWriter(CollectionReader):
             progress: Called with rows written and rows in all.
         """
         with self._writing():
-            self._upkeep.rewrite(self._view, self._stored_ranks(), progress)
+            self.refresh()  # a call before may have been interrupted after its transaction
+            self._upkeep.rewrite(self._now(), self._stored_ranks(), progress)
             self.refresh()
             self._upkeep.sweep(self._least())
 
@@ -179,10 +180,11 @@ class CollectionWriter(CollectionReader):
         Arguments are those of :meth:`optimize`, which this does too.
         """
         with self._writing():
+            self.refresh()
             least = self._least()
             with self._catalog.changing():
                 self._upkeep.forget(least)
-                self._upkeep.rewrite(self._view, self._stored_ranks(), progress)
+                self._upkeep.rewrite(self._now(), self._stored_ranks(), progress)
             self.refresh()
             self._upkeep.sweep(self._least())
             self._upkeep.shrink()
@@ -192,8 +194,9 @@ class CollectionWriter(CollectionReader):
 
         Raises:
             NotFound: If there is no such document.
-            LockHeld: If a snapshot or another process still reads a state that shows it. It is hidden from everybody
-                then; call again when they have let go.
+            LockHeld: If a snapshot or another process still reads a state that shows it, or files that have it. In a
+                guarded collection nobody can read it then, not even from that state; in an open one only from that
+                state. The message says what to call when they have let go: this again, or :meth:`compact`.
         """
         with self._writing():
             owner = self._tenant(tenant)
@@ -201,17 +204,23 @@ class CollectionWriter(CollectionReader):
             self._upkeep.hide(number)
             self._rights.sync()
             self.refresh()
-            if (least := self._least()) < self.generation:
+            if self._upkeep.shows(least := self._least(), number):
+                who = "nobody" if self._settings.guarded else "nobody else"
                 raise LockHeld(
                     f"erase: generation {least} is still read, by a snapshot or another process, so the bytes of "
-                    f"{source!r} are still stored; nobody can read them. Close what reads it, and call erase again"
+                    f"{source!r} are still stored; {who} can read them. Close what reads it or let it refresh(), and "
+                    "call erase again"
                 )
             with self._catalog.changing():
                 self._upkeep.forget(least, number)
-                self._upkeep.rewrite(self._view, self._stored_ranks(), None)
+                self._upkeep.rewrite(self._now(), self._stored_ranks(), None)
             self.refresh()
-            self._upkeep.sweep(self._least())
-            self._upkeep.shrink()
+            self._upkeep.sweep(least := self._least())
+            if not self._upkeep.shrink() or least < self.generation:
+                raise LockHeld(
+                    f"erase: {source!r} is gone for everybody, but files that others still read have bytes of it. "
+                    "Close what reads them or let it refresh(), and call compact()"
+                )
 
     def verify(self, *, progress: Progress | None = None) -> None:
         """Reads every byte and checks it against what was written.
@@ -245,7 +254,7 @@ class CollectionWriter(CollectionReader):
     def _publish(self, batch: list[Prepared]) -> list[bool]:
         vectors = self._vectors(batch)
         with self._writing():
-            new = self._publisher.put(self._view.family.store, batch, vectors)
+            new = self._publisher.put(self._now().family.store, batch, vectors)
             if any(new):
                 self.refresh()
             self._rights.sync()

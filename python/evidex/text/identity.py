@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
+from json.encoder import encode_basestring as _json
 
 from .._checks import refuse, utf8, whole
 
-__all__ = ["chunk_id", "row_id"]
+__all__ = ["ChunkNames", "chunk_id", "row_id", "row_of"]
 
 _HEX_DIGEST = re.compile(r"[0-9a-f]{64}")
 
@@ -33,15 +33,21 @@ def chunk_id(tenant: str, source: str, revision: str, start: int, end: int, text
             which has no UTF-8 form.
     """
     first = whole(start, "start")
-    place = [
-        utf8(tenant, "tenant"),
-        utf8(source, "source"),
-        utf8(revision, "revision"),
-        first,
-        whole(end, "end", least=first),
-        hashlib.sha256(utf8(text, "text").encode()).hexdigest(),
-    ]
-    return hashlib.sha256(json.dumps(place, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+    last = whole(end, "end", least=first)
+    place = ChunkNames(utf8(tenant, "tenant"), utf8(source, "source"), utf8(revision, "revision"))
+    return place.digest(first, last, utf8(text, "text")).hex()
+
+
+class ChunkNames:
+    """Ids of the chunks of one revision. Its arguments are not checked: see :func:`chunk_id`."""
+
+    def __init__(self, tenant: str, source: str, revision: str) -> None:
+        self._start = f"[{_json(tenant)},{_json(source)},{_json(revision)},".encode()
+
+    def digest(self, start: int, end: int, text: str) -> bytes:
+        """The 32 bytes of a chunk's id."""
+        inside = hashlib.sha256(text.encode()).hexdigest()
+        return hashlib.sha256(self._start + b'%d,%d,"%b"]' % (start, end, inside.encode())).digest()
 
 
 def row_id(chunk_id: str) -> int:
@@ -58,4 +64,9 @@ def row_id(chunk_id: str) -> int:
     """
     if not _HEX_DIGEST.fullmatch(utf8(chunk_id, "chunk_id")):
         refuse("chunk_id", chunk_id, "64 lower-case hex digits", "pass what evidex.text.chunk_id returned")
-    return int(chunk_id[:16], 16) >> 1
+    return row_of(bytes.fromhex(chunk_id))
+
+
+def row_of(digest: bytes) -> int:
+    """The same of the digest itself."""
+    return int.from_bytes(digest[:8], "big") >> 1

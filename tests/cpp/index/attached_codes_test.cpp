@@ -204,7 +204,7 @@ TEST(int8_rows_without_codes_or_against_a_reference_are_refused) {
   CHECK_THROWS(check::attach(store, segment, more), InvalidInput, "int8");
   segment.codes = nullptr;
   segment.reference = nullptr;
-  CHECK_THROWS(check::attach(store, segment, more), InvalidInput, "codec int8 keeps codes");
+  CHECK_THROWS(check::attach(store, segment, more), InvalidInput, "codec int8 keeps codes against no reference");
   CHECK(store.snapshot() == before);
   CHECK(store.find(more.ids).rows == std::vector<std::int64_t>(300, index::IdTable::kAbsent));
 }

@@ -36,7 +36,6 @@ void check_rules(const index::Snapshot& snapshot, const std::map<std::int64_t, s
     allowed[rule] = 1;
     const search::Bitmask granted = snapshot.grant(allowed);
     for (std::size_t row = 0; row < snapshot.rows; ++row) {
-      const check::Note note("row ", row, ", rule ", rule);
       const bool expected = !snapshot.is_dead(row) && rule_of.at(snapshot.group(row)) == rule;
       CHECK_EQ(granted.test(row) && !snapshot.is_dead(row), expected);
     }
@@ -96,7 +95,7 @@ TEST(a_group_has_the_rule_that_was_given_last) {
           rule_of[group] = rule;
         }
     }
-    if (step % 4 == 0) check_rules(*store.snapshot(), rule_of);
+    if (step % 8 == 0) check_rules(*store.snapshot(), rule_of);
   }
   check_rules(*store.snapshot(), rule_of);
   CHECK_EQ(store.snapshot()->owners->size(), rule_of.size());
@@ -196,4 +195,25 @@ TEST(two_stores_with_the_same_segment_share_no_owners) {
   check_rules(*a.snapshot(), rule_of_a);
   CHECK((*a.snapshot()->chunks)[0]->owners.data() != (*b.snapshot()->chunks)[1]->owners.data());
   CHECK((*a.snapshot()->chunks)[0]->vectors.data() == (*b.snapshot()->chunks)[1]->vectors.data());
+}
+
+TEST(a_group_outlives_the_row_it_was_named_after) {
+  Random random(check::seed(), "outlives");
+  for (const bool attached : {true, false}) {
+    RowStore store(kDim, kMetrics[0]);
+    Stop stop;
+    const Rows alone = check::random_rows(4, kDim, 3, random);
+    store.add(alone.batch(), stop);
+    Rows rows = check::grouped_rows(2, kDim, 1000, random);
+    rows.groups = {1, 1};
+    rows.rules = {1, 1};
+    if (attached) {
+      (void)check::attach(store, check::encoded(*store.snapshot(), rows), rows);
+    } else {
+      store.add(rows.batch(), stop);
+    }
+    store.remove(std::vector<std::int64_t>{1});
+    store.set_rule(std::vector<std::int64_t>{1}, 6);
+    CHECK_EQ(check::granted_ids(*store.snapshot(), {0, 0, 0, 0, 0, 0, 1}).size(), 2U);
+  }
 }

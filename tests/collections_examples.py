@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small collections that many tests use."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evidex import ANY_IN_TENANT, UNRESTRICTED, Collection, EncoderIdentity, Policy, Principal
+from reference import Floats
+
+DIM = 3
+EYE = np.eye(DIM, dtype=np.float32)
+ALICE = Principal("alice", "acme", {"a"})
+BOB = Principal("bob", "zenith", {"a"})
+
+
+class HashEncoder:
+    """Whole numbers, so that scores tie often; counts the texts it was given."""
+
+    identity = EncoderIdentity("whole", DIM, query_prefix="q: ", document_prefix="d: ")
+    name, dim = "whole", DIM
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        self.seen += texts
+        return np.array([self.vector(text) for text in texts], np.float32)
+
+    @staticmethod
+    def vector(text: str) -> list[float]:
+        plain = text.removeprefix("q: ").removeprefix("d: ")
+        return [1.0 + byte % 3 - byte // 100 for byte in hashlib.sha256(plain.encode()).digest()[:DIM]]
+
+
+def open_at(path: Path, mode: str = "rw", **how: Any) -> Collection:
+    """Without rules, of vectors that are given."""
+    return Collection.open(path, mode, policy=UNRESTRICTED, dim=DIM, **how)
+
+
+def guarded_at(path: Path, mode: str = "rw", policy: Policy | None = None, **how: Any) -> Collection:
+    return Collection.open(path, mode, policy=policy or Policy(), dim=DIM, **how)
+
+
+def stocked(kb: Collection, policy: Policy | None = None) -> Collection:
+    """Three documents of one chunk each: alice may read the first two, bob the third."""
+    rules: list[Any] = [None] * 3
+    if policy is not None:
+        rules = [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT), policy.rule("zenith", {"a"})]
+    for place, rule in enumerate(rules):
+        kb.put_document(f"s{place}", "v1", chunks=[f"text {place}"], vectors=EYE[place : place + 1], rule=rule)
+    return kb
+
+
+def texts_of(reader: Any, principal: Any = None) -> list[str]:
+    return sorted(chunk.text for chunk in reader.chunks(principal=principal))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Bytes of every file of a collection that is not open, but those of the locks."""
+    files = [one for one in sorted(folder.rglob("*")) if one.is_file() and one.name != "writer.lock"]
+    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
