@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +37,8 @@ class HashEncoder:
     @staticmethod
     def vector(text: str) -> list[float]:
         plain = text.removeprefix("q: ").removeprefix("d: ")
-        return [1.0 + byte % 3 - byte // 100 for byte in hashlib.sha256(plain.encode()).digest()[:DIM]]
+        drawn = [float(byte % 4 - 1) for byte in hashlib.sha256(plain.encode()).digest()[:DIM]]
+        return drawn if any(drawn) else [1.0] * DIM
 
 
 def open_at(path: Path, mode: str = "rw", **how: Any) -> Collection:
@@ -44,7 +47,7 @@ def open_at(path: Path, mode: str = "rw", **how: Any) -> Collection:
 
 
 def guarded_at(path: Path, mode: str = "rw", policy: Policy | None = None, **how: Any) -> Collection:
-    return Collection.open(path, mode, policy=policy or Policy(), dim=DIM, **how)
+    return Collection.open(path, mode, policy=Policy() if policy is None else policy, dim=DIM, **how)
 
 
 def stocked(kb: Collection, policy: Policy | None = None) -> Collection:
@@ -61,7 +64,10 @@ def texts_of(reader: Any, principal: Any = None) -> list[str]:
     return sorted(chunk.text for chunk in reader.chunks(principal=principal))
 
 
-def contents(folder: Path) -> dict[str, bytes]:
-    """Bytes of every file of a collection that is not open, but those of the locks."""
-    files = [one for one in sorted(folder.rglob("*")) if one.is_file() and one.name != "writer.lock"]
-    return {str(one.relative_to(folder)): one.read_bytes() for one in files}
+def stored_in(folder: Path) -> list[Any]:
+    """All that a collection stores, whoever has it open: rows of the catalog's tables, and bytes of segments."""
+    with closing(sqlite3.connect(f"file:{folder / 'catalog.sqlite'}?mode=ro", uri=True)) as catalog:
+        tables = [name for (name,) in catalog.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        rows = [(name, sorted(catalog.execute(f"SELECT * FROM {name}"), key=repr)) for name in sorted(tables)]
+    files = sorted(one for one in (folder / "segments").rglob("*") if one.is_file())
+    return [rows, [(str(one), one.read_bytes()) for one in files]]

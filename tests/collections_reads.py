@@ -15,7 +15,18 @@ import pytest
 import reference
 from collections_examples import DIM, HashEncoder
 from collections_world import Reader, Row, World
-from evidex import UNRESTRICTED, AccessError, Collection, Document, Evidence, NotFound, Policy, Predicate, where
+from evidex import (
+    ANY_IN_TENANT,
+    UNRESTRICTED,
+    AccessError,
+    Collection,
+    Document,
+    Evidence,
+    NotFound,
+    Policy,
+    Predicate,
+    where,
+)
 from evidex.text import chunk_id
 from guarded_reads import said
 from reference import Floats
@@ -97,14 +108,13 @@ def said_of(answers: dict[str, Any]) -> list[Any]:
 def alone(world: World, sources: list[str], tenant: str, generation: int) -> Collection:
     """A collection that never had other documents than these, put in this order."""
     policy, documents = Policy(), []
-    rule = policy.rule(tenant, frozenset("abcd"))
+    rule = policy.rule(tenant, ANY_IN_TENANT)
     for source in dict.fromkeys(sources):
         revision = world.states[generation][tenant, source]
         given: Any = {"chunks": revision.chunks, "vectors": revision.vectors, "metadata": revision.metadata or None}
         documents.append(Document(source, revision.name, rule=rule, **given))
     twin = world.empty(policy)
     twin.put_documents(documents)
-    policy.apply_change(rule, {"a", "b", "c", "d", "unknown"} if sources else (), ())
     return twin
 
 

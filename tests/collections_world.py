@@ -104,7 +104,7 @@ class World:
         return Collection.open(self.path, mode, policy=self.policy_or(policy), encoder=self.encoder, **self.how)
 
     def policy_or(self, policy: Policy | None) -> Any:
-        return (policy or self.policy) if self.guarded else UNRESTRICTED
+        return UNRESTRICTED if not self.guarded else self.policy if policy is None else policy
 
     @property
     def how(self) -> dict[str, Any]:
@@ -154,20 +154,24 @@ class World:
 
     def put(self, numbers: list[tuple[int, int]], batch: int) -> None:
         """New revisions of documents, by number and number of rule."""
-        documents = []
+        waiting = []
         for number, rule_number in numbers:
-            key, revision = self.key(number), self.drawn()
-            rule = self.rule_for(key[0], rule_number)
-            documents.append(self.document(key, revision, rule))
-            held = self.docs.setdefault(key, Held(rule))
-            held.rule, held.visible = rule, revision.name
-            held.revisions[revision.name] = revision
-        done: list[int] = []
-        put = self.kb.put_documents(iter(documents), batch=batch, progress=done.append)
-        chunks = sum(len(one.chunks or ()) for one in documents)
-        assert (put.stored, put.unchanged, put.chunks) == (len(documents), 0, chunks)
-        assert done[-1] == len(documents) and done == sorted(done)
-        self.noted()
+            key = self.key(number)
+            waiting.append((key, self.drawn(), self.rule_for(key[0], rule_number)))
+        done = [0]
+
+        def landed(count: int) -> None:
+            """A batch is there, and no more than that."""
+            for key, revision, rule in waiting[done[-1] : count]:
+                held = self.docs.setdefault(key, Held(rule))
+                held.rule, held.visible = rule, revision.name
+                held.revisions[revision.name] = revision
+            done.append(count)
+            self.noted()
+
+        put = self.kb.put_documents((self.document(*one) for one in waiting), batch=batch, progress=landed)
+        chunks = sum(len(revision.chunks) for _, revision, _ in waiting)
+        assert (put.stored, put.unchanged, put.chunks, done[-1]) == (len(waiting), 0, chunks, len(waiting))
 
     def put_again(self, number: int, rule_number: int, place: int) -> None:
         """A revision that is there already: the visible one changes at most the rule, others are refused."""

@@ -83,7 +83,7 @@ class Guarded:
     def drawn_caller(self) -> Caller:
         """Mostly somebody whom a rule lets read, if it lets anybody; sometimes of a tenant and groups no rule knows."""
         rng = self.rng
-        kind = rng.choice(["reader of the first", "reader", "anybody", "unknown"], p=[0.3, 0.3, 0.3, 0.1])
+        kind = rng.choice(["reader of the first", "reader", "anybody", "unknown"], p=[0.3, 0.4, 0.25, 0.05])
         if kind in ("anybody", "unknown"):
             groups = drawn_groups(rng, 0.4)
             return (str(rng.choice(TENANTS)), groups) if kind == "anybody" else ("nobody's", groups | {"unknown"})

@@ -48,7 +48,7 @@ class Read:
         return cls(
             k=int(rng.choice([0, 1, 5, 30, 130, 5000])),
             limit=(None, 0, 1, 20)[rng.integers(4)],
-            aims=rng.choice(["denied", "near denied", "permitted", "anything"], nq, p=[0.5, 0.2, 0.2, 0.1]).tolist(),
+            aims=rng.choice(["denied", "near denied", "permitted", "anything"], nq, p=[0.65, 0.2, 0.1, 0.05]).tolist(),
             allow=str(rng.choice(list(ALLOWS))),
             share=float(rng.choice([0.01, 0.3, 0.99, 0.99])),
             wheres=(rng.integers(0, len(WHERES), rng.choice([1, nq])) * (rng.random() < 0.5)).tolist(),

@@ -14,7 +14,7 @@ import traceback
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from evidex.store import npy, schema
 
@@ -133,7 +133,7 @@ def read_only_media(folder: Path) -> bool:
 class Noisy(sqlite3.Connection):
     """Tells ``heard`` before and after each statement."""
 
-    heard: Callable[[str], None]
+    heard: ClassVar[Callable[[str], None]]
 
     def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:  # type: ignore[override]
         Noisy.heard(f"before {sql}")
@@ -149,7 +149,7 @@ class Noisy(sqlite3.Connection):
 
 def listen(heard: Callable[[str], None]) -> list[tuple[Any, str, Any]]:
     """Has ``heard`` told of each step that writes something, before and after; what to give back to undo that."""
-    Noisy.heard = staticmethod(heard)
+    Noisy.heard = heard
     kept: list[tuple[Any, str, Any]] = []
 
     def put(where: Any, name: str, value: Any) -> None:

@@ -236,6 +236,7 @@ void register_row_store(py::module_& m) {
       .def_readonly("generation", &Snapshot::generation)
       .def_readonly("rows", &Snapshot::rows)
       .def_property_readonly("live_rows", &Snapshot::live_rows)
+      .def_property_readonly("next_row", &Snapshot::next_row)
       .def("live", &Snapshot::live)
       .def(
           "grant",

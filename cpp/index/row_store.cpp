@@ -122,10 +122,9 @@ std::shared_ptr<Snapshot> RowStore::next_snapshot() const {
 
 /// Past the row numbers that the last chunk has no room for: nothing is ever stored there, so they count as removed.
 void RowStore::skip_to_room(Snapshot& next) {
-  const ChunkMap& map = *next.map;
-  if (map.size() == 0 || next.rows < map.begin(map.size() - 1) + map.rows(map.size() - 1)) return;
-  next.rows = map.end();
-  mark_dead(next, map.begin(map.size() - 1) + map.rows(map.size() - 1), next.rows);
+  const std::size_t before = next.rows;
+  next.rows = next.next_row();
+  mark_dead(next, before, next.rows);
 }
 
 void RowStore::ensure_chunks(Snapshot& next) {

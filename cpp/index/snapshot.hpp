@@ -53,6 +53,11 @@ struct Snapshot {
     const Place place = this->place(row);
     return place.at < map->rows(place.chunk);
   }
+  /// Number of the row that would be appended next: `rows`, or a later one where the last chunk has no room.
+  std::size_t next_row() const noexcept {
+    const std::size_t last = map->size() - 1;
+    return map->size() == 0 || rows < map->begin(last) + map->rows(last) ? rows : map->end();
+  }
   /// Rows of chunk `c` that this snapshot has.
   std::size_t rows_of_chunk(std::size_t c) const noexcept {
     return map->begin(c) < rows ? std::min(map->rows(c), rows - map->begin(c)) : 0;

@@ -51,7 +51,10 @@ class IndexColumns:
         with self._writer:
             snapshot, columns = self._settled()
             # If the write fails, the next one stores over this: rows are counted by the store alone.
-            columns.store(batch, snapshot.rows)
+            first = snapshot.next_row
+            if first > snapshot.rows:  # numbers that no row has
+                columns.store(columns.prepare(None, first - snapshot.rows), snapshot.rows)
+            columns.store(batch, first)
             return write()
 
     def optimize(self, optimize: Callable[[], None]) -> None:

@@ -99,6 +99,7 @@ class Guard:
         self.policy = policy
         self._lock = threading.Lock()
         self._masks: OrderedDict[object, Bitmask] = OrderedDict()
+        self._kept_bytes = 0
 
     def visible(self, snapshot: Snapshot, principal: object) -> Bitmask:
         """The one place where a caller becomes rows."""
@@ -252,10 +253,11 @@ class Guard:
                 return self._masks[key]
         mask = compile_mask()
         with self._lock:
-            self._masks[key] = mask
-            kept = sum(_bytes(*one) for one in self._masks.items())
-            while len(self._masks) > 1 and kept > self._MOST_BYTES:
-                kept -= _bytes(*self._masks.popitem(last=False))
+            if key not in self._masks:
+                self._masks[key] = mask
+                self._kept_bytes += _bytes(key, mask)
+            while len(self._masks) > 1 and self._kept_bytes > self._MOST_BYTES:
+                self._kept_bytes -= _bytes(*self._masks.popitem(last=False))
         return mask
 
 

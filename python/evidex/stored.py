@@ -190,9 +190,10 @@ def _next_rows(snapshot: _core.Snapshot, visible: _core.Bitmask, first: int, mos
     """Numbers of the first ``most`` readable rows from row ``first`` on."""
     found: list[_arrays.Ids] = [np.empty(0, dtype=np.int64)]
     wanted = most
+    live = snapshot.live()  # numbers that no row has count as removed
     while first < snapshot.rows and wanted > 0:
         rows = np.arange(first, min(first + max(wanted, _WINDOW), snapshot.rows), dtype=np.int64)
-        found.append(rows[snapshot.readable(visible, rows)][:wanted])
+        found.append(rows[visible.test(rows) & live.test(rows)][:wanted])
         wanted -= len(found[-1])
         first = int(rows[-1]) + 1
     return np.concatenate(found)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -274,3 +276,18 @@ def test_as_a_program(guarded: Shell) -> None:
         assert (done.returncode, done.stderr) == (0, "")
         assert ("R\\xfcckzahlung" if not form else "R\\u00fcckzahlung") in done.stdout
     assert json.loads(done.stdout)["hits"][0]["text"] == "Rückzahlung"
+
+
+def test_the_example_of_the_readme(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:  # case E3
+    readme = Path(__file__).resolve().parents[2] / "README.md"
+    (block,) = re.findall(r"```sh\n(.*?)```", readme.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(shell.folder)
+    said = {}
+    for line in block.splitlines():
+        program, *words = shlex.split(line, comments=True)
+        if program == "evidex":
+            said[line] = shell.run(*words)[0]
+            assert "  # " not in line or said[line] == line.split("  # ")[1] + "\n"
+        else:
+            subprocess.run(["sh", "-c", line], check=True, timeout=60)
+    assert [*said.values()][1].startswith(" 1. 0.") and len(said) == 6

@@ -7,7 +7,6 @@ import os
 from datetime import date
 from typing import Any
 
-from .._scalar import KINDS
 from ..access import UNRESTRICTED, Policy
 from ..encoders import Encoder, HashingEncoder, get_encoder
 from ..errors import InvalidInput, MissingStore
@@ -30,7 +29,7 @@ __all__ = [
 ]
 
 BUILT_IN = ("hashing", "wordllama")
-TYPES = {kind.__name__: kind for kind in KINDS}
+TYPES = {kind.__name__: kind for kind in (str, int, float, bool, date)}
 """Types of columns, by name."""
 
 

@@ -32,7 +32,8 @@ class Catalog:
         self._open = True
         self._pid = os.getpid()
         self._connects = 0
-        self._connected = schema.connect(folder, write=write, new=new)
+        self._seen = self._facts()
+        self._connected, self._fixed = schema.connect(folder, write=write, new=new)
 
     def close(self) -> None:
         """Writes what waits in SQLite's log into the catalog, where nobody else reads it, and disconnects."""
@@ -55,11 +56,24 @@ class Catalog:
             if self._write:
                 raise InvalidInput("collection: it was opened for writing before a fork; open it in this process")
             # Beside the parent's connection SQLite would take the parent's locks for its own, and lock nothing.
-            self._connected.close()
-            self._connected = schema.connect(self._folder, write=False)
-            self._connects += 1
-            self._pid = os.getpid()
+            self._connect_again()
+        elif self._fixed and self._seen != self._facts() and not self._connected.in_transaction:
+            self._connect_again()  # somebody may write after all
         return self._connected
+
+    def _connect_again(self) -> None:
+        self._connected.close()
+        self._seen = self._facts()
+        self._connected, self._fixed = schema.connect(self._folder, write=False)
+        self._connects += 1
+        self._pid = os.getpid()
+
+    def _facts(self) -> object:
+        """Differs where somebody has written, or is about to."""
+        if self._folder is None or not os.path.exists(self.path):
+            return None
+        facts = os.stat(self.path)
+        return facts.st_ino, facts.st_size, facts.st_mtime_ns, os.path.exists(self.path + "-wal")
 
     @contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:

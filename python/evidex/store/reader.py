@@ -107,12 +107,13 @@ class CollectionReader(VectorReader):
             _checks.refuse("question", question, "a text with something to look for", "ask something")
         if mode not in _MODES:
             _checks.refuse("mode", mode, f"one of {', '.join(_MODES)}", "choose one of these")
+        encoder = self._require_encoder()
         fixed = self._fixed()
         snapshot = fixed._now().pinned
         most = _checks.whole(k, "k")
         if snapshot.count(self._guard.visible(snapshot, principal)) == 0:
             return ()
-        vector = self._encoded(question)
+        vector = self._encoded(encoder, question)
 
         def run() -> tuple[Evidence, ...]:
             hits = fixed.search(vector, most, principal=principal, allow=allow, where=where, threads=threads)
@@ -183,11 +184,14 @@ class CollectionReader(VectorReader):
         assert isinstance(self._guard, StoredGuard)
         return self._guard
 
-    def _encoded(self, question: str) -> Any:
+    def _require_encoder(self) -> Encoder:
         if self._encoder is None:
             raise InvalidInput("encoder: this collection was opened without one; search(vectors) needs none")
+        return self._encoder
+
+    def _encoded(self, encoder: Encoder, question: str) -> Any:
         prefix = "" if self._settings.encoder is None else self._settings.encoder.query_prefix
-        vector = np.asarray(self._encoder.encode([prefix + question]))
+        vector = np.asarray(encoder.encode([prefix + question]))
         if vector.shape != (1, self._dim):
             raise InvalidInput(f"encoder: it gave shape {list(vector.shape)} for one text, not [1, {self._dim}]")
         return vector

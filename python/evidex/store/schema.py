@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from urllib.parse import quote
 
 from ..errors import CorruptFile, InvalidInput, MissingStore, NotStored, VersionMismatch
@@ -17,6 +17,7 @@ FORMAT = 1
 """Version of everything on disk. A change that this version could misread gets the next number."""
 
 _APPLICATION = 0x45764458
+_PAGE = 4096  # bytes; a file that is no longer has no tables
 
 # `changed` and `rights` count changes of rights, `born` and `died` generations; died is NULL while it lasts.
 _TABLES = (
@@ -45,8 +46,8 @@ _TABLES = (
 )
 
 
-def connect(folder: str | None, *, write: bool, new: bool = False) -> sqlite3.Connection:
-    """Opens the catalog of a folder; None is a catalog in memory.
+def connect(folder: str | None, *, write: bool, new: bool = False) -> tuple[sqlite3.Connection, bool]:
+    """Opens the catalog of a folder; None is a catalog in memory. True says that it was taken for one that never changes.
 
     Raises:
         MissingStore: If there is none.
@@ -55,22 +56,23 @@ def connect(folder: str | None, *, write: bool, new: bool = False) -> sqlite3.Co
     if folder is None:
         connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         _prepare(connection, ":memory:", write=True)
-        return connection
+        return connection, False
     path = os.path.join(folder, "catalog.sqlite")
     if not new and not os.path.lexists(path):
         raise MissingStore(f"path: {folder!r} is no collection: it has no catalog.sqlite")
     for name in ("", "-wal", "-shm"):
         if os.path.lexists(path + name) and (os.path.islink(path + name) or not os.path.isfile(path + name)):
             raise CorruptFile(f"{path}{name}: expected a plain file")
+    _require_no_journal(path, new)
     uri = f"file:{quote(os.fsencode(os.path.abspath(path)))}"
     with failures(path):
         try:
-            return _opened(f"{uri}?mode={'rwc' if new else 'rw'}", path, write)
+            return _opened(f"{uri}?mode={'rwc' if new else 'rw'}", path, write), False
         except sqlite3.OperationalError:
             if write or _waiting(path):
                 raise
-            # Media that cannot be written: nobody else can write there either.
-            return _opened(f"{uri}?immutable=1", path, write)
+            # Media that cannot be written: nobody else can write there either, as far as it seems.
+            return _opened(f"{uri}?immutable=1", path, write), True
 
 
 def _opened(uri: str, path: str, write: bool) -> sqlite3.Connection:
@@ -95,6 +97,19 @@ def _prepare(connection: sqlite3.Connection, path: str, write: bool) -> None:
     else:
         connection.execute("PRAGMA query_only = ON")
         connection.execute("SELECT count(*) FROM sqlite_master")
+
+
+def _require_no_journal(path: str, new: bool) -> None:
+    """Refuses what SQLite would play back into the catalog: only a crash while the file was made leaves one of ours."""
+    if not os.path.lexists(path + "-journal"):
+        return
+    if _waiting(path) or (os.path.exists(path) and os.path.getsize(path) > _PAGE):
+        raise CorruptFile(f"{path}-journal: a collection has no such file; restore the folder from a copy")
+    if not new:
+        raise MissingStore(f"path: {path!r} holds no collection yet")
+    with suppress(FileNotFoundError):
+        os.truncate(path, 0)
+    os.unlink(path + "-journal")
 
 
 def _waiting(path: str) -> bool:
