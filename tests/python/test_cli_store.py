@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -166,7 +167,7 @@ def test_a_collection_of_another_encoder_is_for_python(shell: Shell) -> None:
         name = "mine"
         dim = 2
 
-        def encode(self, texts: list[str]) -> Any:
+        def encode(self, texts: Sequence[str]) -> Any:
             raise AssertionError
 
     Collection.open(shell.kb, "rw", policy=UNRESTRICTED, encoder=Mine()).close()

@@ -259,6 +259,8 @@ def test_a_source_that_comes_twice_ends_as_its_last_revision(shell: Shell) -> No
     assert counts(shell.ingest(lines, *OPEN)) == (3, 0, 0, 0)
     (hit,) = shell.json("search", shell.kb, "number")["hits"]
     assert hit["revision"] == "2"
+    again = [{"source": "a", "revision": "3", "text": "three"}, {"source": "a", "revision": "2", "text": "other"}]
+    assert counts(shell.ingest(shell.lines(*again), code=3)) == (1, 0, 0, 1)
 
 
 def test_other_files_are_no_place_for_a_collection(shell: Shell) -> None:

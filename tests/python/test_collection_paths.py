@@ -232,7 +232,7 @@ def test_arguments_of_another_collection(stored: Path, mode: str) -> None:
 
 WRITES: dict[str, Callable[[Collection], object]] = {
     "put_document": lambda kb: kb.put_document("s9", "v1", chunks=["a"], vectors=EYE[:1]),
-    "put_documents": lambda kb: kb.put_documents([]) or kb.put_document("s9", "v1", chunks=["a"], vectors=EYE[:1]),
+    "put_documents": lambda kb: kb.put_documents([]),
     "add_texts": lambda kb: kb.add_texts(["a"]),
     "delete_document": lambda kb: kb.delete_document(None, "s0"),
     "restore": lambda kb: kb.restore(None, "s0", "v1"),
@@ -247,7 +247,7 @@ WRITES: dict[str, Callable[[Collection], object]] = {
 @pytest.mark.parametrize("name", WRITES)
 def test_what_was_opened_to_be_read_is_not_written(stored: Path, name: str) -> None:
     before = stored_in(stored)
-    with open_at(stored, "r") as kb, pytest.raises(InvalidInput, match='mode="rw"|pass vectors'):
+    with open_at(stored, "r") as kb, pytest.raises(InvalidInput, match='opened to be read; open it with mode="rw"'):
         WRITES[name](kb)
     assert stored_in(stored) == before
 
@@ -266,7 +266,7 @@ def test_a_child_does_not_write_with_what_its_parent_opened(stored: Path, name: 
         try:
             WRITES[name](kb)
         except InvalidInput as error:
-            os._exit(0 if "before a fork" in str(error) or "pass vectors" in str(error) else 2)
+            os._exit(0 if "before a fork" in str(error) else 2)
         except BaseException:
             os._exit(3)
         os._exit(1)

@@ -96,6 +96,7 @@ class CollectionWriter(CollectionReader):
             InvalidInput, AccessError, NotStored: As :meth:`put_document`; batches before the one that failed stay.
         """
         most = _checks.whole(batch, "batch", least=1)
+        self._writing()  # refused before any text goes to the encoder
         stored = unchanged = chunks = 0
         for some in self._batches(each(documents), most):
             new = self._publish(some)
