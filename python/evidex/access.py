@@ -207,6 +207,9 @@ class Policy:
     def __len__(self) -> int:
         return len(self._table)
 
+    def __bool__(self) -> bool:
+        return True  # a policy without rules is still a policy
+
     def __repr__(self) -> str:
         return f"Policy({len(self)} rules)"
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 BUILT_IN = ("hashing", "wordllama")
-TYPES = {kind.__name__: kind for kind in (str, int, float, bool, date)}
+TYPES: dict[str, type] = {kind.__name__: kind for kind in (str, int, float, bool, date)}
 """Types of columns, by name."""
 
 

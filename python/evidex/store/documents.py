@@ -191,10 +191,3 @@ def _metadata(given: object, columns: Columns | None, source: str) -> str:
     columns.prepare({key: [value] for key, value in given.items()}, 1)
     values = {key: plain(value) for key, value in given.items() if value is not None}
     return json.dumps({k: v.isoformat() if isinstance(v, date) else v for k, v in values.items()}, sort_keys=True)
-
-
-def each(given: Iterable[Document]) -> Iterable[Document]:
-    """Documents one by one; a single one is refused, as it would not say so itself."""
-    if isinstance(given, Document) or not isinstance(given, Iterable):
-        _checks.refuse("documents", given, "an iterable of Document", "wrap a single one in a list")
-    return given

@@ -91,13 +91,22 @@ class Publisher:
         self._segments = segments
         self._rights = rights
 
-    def put(self, store: _core.RowStore, documents: Sequence[Prepared], vectors: _arrays.Floats) -> list[bool]:
+    def new(self, documents: Sequence[Prepared]) -> list[bool]:
+        """Which of these :meth:`put` would store. Errors are those of it."""
+        with self._catalog.reading():
+            known = self._known({(one.tenant, one.source) for one in documents})
+        nothing = _Known(0, None, {})
+        return [not _is_there(known.get((one.tenant, one.source), nothing), one) for one in documents]
+
+    def put(
+        self, store: _core.RowStore, documents: Sequence[Prepared], vectors: Sequence[_arrays.Floats | None]
+    ) -> list[bool]:
         """Stores documents and makes their revisions the visible ones; says for each whether anything was new.
 
         Args:
             store: Knows how rows are kept.
             documents: What to store, no document twice.
-            vectors: Of all their chunks, one after the other.
+            vectors: Of the chunks of each; None for one that is there already.
 
         Raises:
             InvalidInput: If a revision is stored with other content, or was retired; or for a vector that cannot be
@@ -108,16 +117,16 @@ class Publisher:
             batch = _Batch(next_number(self._catalog, "segments"), generation, next_number(self._catalog, "revisions"))
             known = self._known({(one.tenant, one.source) for one in documents})
             new: list[bool] = []
-            at = 0
-            for one in documents:
+            for one, of_chunks in zip(documents, vectors, strict=True):
                 rule = None if one.rule is None else number_of(one.rule)
                 document = known.get((one.tenant, one.source)) or batch.document(one, rule)
                 self._follow_rule(document, rule)
                 new.append(not _is_there(document, one))
                 if new[-1]:
+                    if of_chunks is None:
+                        raise InvalidInput(f"documents: {one.source!r} was changed by another thread; put it again")
                     self._retire(document, generation)
-                    batch.revision(one, document.number, rule, vectors[at : at + len(one.spans)])
-                at += len(one.spans)
+                    batch.revision(one, document.number, rule, of_chunks)
             if any(new):
                 for table, values in batch.rows.items():
                     self._catalog.run_many(_INSERT[table], values)

@@ -111,9 +111,8 @@ class CollectionReader(VectorReader):
         fixed = self._fixed()
         snapshot = fixed._now().pinned
         most = _checks.whole(k, "k")
-        if snapshot.count(self._guard.visible(snapshot, principal)) == 0:
-            return ()
-        vector = self._encoded(encoder, question)
+        hidden = snapshot.count(self._guard.visible(snapshot, principal)) == 0
+        vector = np.ones(self._dim, dtype=np.float32) if hidden else self._encoded(encoder, question)
 
         def run() -> tuple[Evidence, ...]:
             hits = fixed.search(vector, most, principal=principal, allow=allow, where=where, threads=threads)

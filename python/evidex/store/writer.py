@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import _arrays, _checks
+from .. import _checks
 from ..access import AnyInTenant, Policy, Rule, lists
 from ..errors import InvalidInput, LockHeld
 from ..text import Chunker
-from .documents import Document, Prepared, each, name, prepare
+from .batches import batches, vectors_of
+from .documents import Document, Prepared, name
 from .publishing import Publisher
 from .reader import CollectionReader
 from .rights import Rights
@@ -98,7 +99,7 @@ class CollectionWriter(CollectionReader):
         most = _checks.whole(batch, "batch", least=1)
         self._writing()  # refused before any text goes to the encoder
         stored = unchanged = chunks = 0
-        for some in self._batches(each(documents), most):
+        for some in batches(documents, most, self._settings):
             new = self._publish(some)
             stored += sum(new)
             unchanged += len(new) - sum(new)
@@ -235,53 +236,16 @@ class CollectionWriter(CollectionReader):
         self._require_open()
         self._upkeep.verify(progress)
 
-    def _batches(self, documents: Iterable[Document], most: int) -> Iterable[list[Prepared]]:
-        columns = self._settings.new_columns()
-        batch: list[Prepared] = []
-        names: set[tuple[str, str]] = set()
-        rows = 0
-        for document in documents:
-            one = prepare(document, self._settings.guarded, self._dim, self._unit_rows, columns)
-            key = one.tenant, one.source
-            if batch and (rows >= most or key in names):
-                yield batch
-                batch, names, rows = [], set(), 0
-            batch.append(one)
-            names.add(key)
-            rows += len(one.spans)
-        if batch:
-            yield batch
-
     def _publish(self, batch: list[Prepared]) -> list[bool]:
-        vectors = self._vectors(batch)
+        self._writing()
+        new = self._publisher.new(batch)  # what is there already is not encoded again
+        vectors = vectors_of(batch, new, self._settings, self._encoder)
         with self._writing():
             new = self._publisher.put(self._now().family.store, batch, vectors)
             if any(new):
                 self.refresh()
             self._rights.sync()
         return new
-
-    def _vectors(self, batch: list[Prepared]) -> _arrays.Floats:
-        """Of all chunks; those that come without are encoded together."""
-        missing = [text for one in batch if one.vectors is None for text in one.texts]
-        made: Iterator[_arrays.Floats] = iter(())
-        if missing:
-            if self._encoder is None:
-                raise InvalidInput(
-                    "vectors: this collection was opened without an encoder; pass vectors, or open it with one"
-                )
-            prefix = "" if self._settings.encoder is None else self._settings.encoder.document_prefix
-            encoded = _arrays.vectors(
-                np.asarray(self._encoder.encode([prefix + text for text in missing])),
-                self._dim,
-                "vectors of the encoder",
-                scaled=self._unit_rows,
-            )
-            if len(encoded) != len(missing):
-                raise InvalidInput(f"encoder: it gave {len(encoded)} vectors for {len(missing)} texts")
-            made = iter(np.split(encoded, np.cumsum([len(one.spans) for one in batch if one.vectors is None])[:-1]))
-        parts = [next(made) if one.vectors is None else one.vectors for one in batch]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _writing(self) -> Any:
         """The lock under which one thread changes the collection."""
