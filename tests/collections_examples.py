@@ -41,8 +41,12 @@ class HashEncoder:
         return drawn if any(drawn) else [1.0] * DIM
 
 
-def open_at(path: Path, mode: str = "rw", **how: Any) -> Collection:
+def in_memory(**how: Any) -> Collection:
     """Without rules, of vectors that are given."""
+    return Collection.in_memory(policy=UNRESTRICTED, **({"dim": DIM} | how))
+
+
+def open_at(path: Path, mode: str = "rw", **how: Any) -> Collection:
     return Collection.open(path, mode, policy=UNRESTRICTED, dim=DIM, **how)
 
 

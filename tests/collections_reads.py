@@ -91,7 +91,7 @@ def check(world: World, reader: Reader, generation: int) -> None:
     answers = asked.put_to(reader, some)
     require_right(world, asked, answers, mine, some)
     require_closed(world, reader, who, mine, everything)
-    if isinstance(who, type(None)):
+    if who is None:
         require_figures(world, reader, generation, everything, None)
     else:
         assert answers["explain"].operator is None
@@ -159,7 +159,7 @@ def row_of(id: str) -> int:
 def require_closed(world: World, reader: Reader, who: Any, mine: list[Row], everything: list[Row]) -> None:
     """Hidden, retired and unknown chunks are alike, and nobody reads nothing."""
     readable = {row.chunk.id for row in mine}
-    ever = [row.chunk.id for g in list(world.states)[-3:] for row in world.rows_ever(g)]
+    ever = [row.chunk.id for g in list(world.states)[-3:] for row in world.rows(g, UNRESTRICTED)]
     unknown = [chunk_id("acme", "never", "v1", 0, 1, "x")]
     for id in [id for id in world.rng.permutation([*ever, *unknown]).tolist() if id not in readable][:3]:
         with pytest.raises(NotFound, match=f"^no such chunk: {id}$"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A collection, and beside it what it should hold in plain dicts: documents, revisions, what was visible when, rules."""
+"""A collection, and beside it what it should hold in plain dicts: documents, revisions, rules, what showed when."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import reference
+from collections_examples import DIM, HashEncoder
 from evidex import (
     ANY_IN_TENANT,
     UNRESTRICTED,
@@ -28,7 +29,6 @@ from evidex import (
 from evidex.text import chunk_id
 from evidex.text.identity import row_id
 from evidex.types import Chunk
-from collections_examples import DIM, HashEncoder
 from guarded import TENANTS, Parts, drawn_groups, drawn_parts
 from reference import Floats
 
@@ -245,8 +245,7 @@ class World:
         if self.path is None:
             return
         self.kb.close()
-        gone = [snapshot for snapshot, _ in self.pinned if snapshot.closed]
-        self.pinned = [(one, generation) for one, generation in self.pinned if one not in gone]
+        self.pinned = [(one, generation) for one, generation in self.pinned if not one.closed]
         if new_policy:
             self.policy = Policy()
         self.kb = self.opened("rw")
@@ -273,15 +272,15 @@ class World:
         return [(self.kb, self.kb.generation), *second, *self.pinned]
 
     def drawn_caller(self) -> Principal | None:
-        if not self.guarded:
-            return None
-        return Principal("p", str(self.rng.choice([*TENANTS, "nobody's"])), drawn_groups(self.rng, 0.5))
+        tenant, groups = str(self.rng.choice([*TENANTS, "nobody's"])), drawn_groups(self.rng, 0.5)
+        return Principal("p", tenant, groups) if self.guarded else None
 
     def rows(self, generation: int, who: Any) -> list[Row]:
         """What somebody should find of a generation, by the rules of now."""
         found = []
         for key, revision in self.states[generation].items():
-            if isinstance(who, Principal) and not reference.may_read(self.parts_of(key), who.tenant, who.groups):
+            parts = self.parts[self.docs[key].rule] if isinstance(who, Principal) else None
+            if parts is not None and not reference.may_read(parts, who.tenant, who.groups):
                 continue
             at = 0
             for text, vector in zip(revision.chunks, revision.rows, strict=True):
@@ -290,12 +289,6 @@ class World:
                 found.append(Row(row_id(id), key, chunk, vector, revision.metadata))
                 at += len(text)
         return found
-
-    def rows_ever(self, generation: int) -> list[Row]:
-        return self.rows(generation, UNRESTRICTED)
-
-    def parts_of(self, key: Key) -> Parts:
-        return self.parts[self.docs[key].rule]
 
     def close(self) -> None:
         self.kb.close()

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from evidex import UNRESTRICTED, Collection, Document, Policy, Principal, Rule
+from evidex.access import Caller
+from evidex.store.reader import CollectionReader
 
 DIM = 8
 TENANT = "acme"
@@ -45,9 +47,7 @@ def vectors(source: str, revision: str, dim: int = DIM) -> Any:
 
 
 def document(source: str, revision: str, rule: Rule | None, dim: int = DIM) -> Document:
-    return Document(
-        source, revision, chunks=texts(source, revision), vectors=vectors(source, revision, dim), rule=rule
-    )
+    return Document(source, revision, chunks=texts(source, revision), vectors=vectors(source, revision, dim), rule=rule)
 
 
 def rules_of(policy: Policy) -> dict[str, Rule]:
@@ -159,14 +159,15 @@ def expected(state: State) -> dict[str, Any]:
     return found
 
 
-def content(collection: Collection) -> dict[str, Any]:
+def content(collection: CollectionReader) -> dict[str, Any]:
     """All that can be read, by whom, and the revisions that are stored."""
     found: dict[str, Any] = {
         "stored": sorted(
             collection._catalog.all("SELECT source, name FROM revisions JOIN documents ON documents.number = document")
         )
     }
-    for group, principal in [*READERS.items(), ("None", UNRESTRICTED)]:
+    callers: list[tuple[str, Caller]] = [*READERS.items(), ("None", UNRESTRICTED)]
+    for group, principal in callers:
         chunks = list(collection.chunks(principal=principal))
         rows = collection.get([int(chunk.id[:16], 16) >> 1 for chunk in chunks], principal=principal)
         found[group] = sorted(

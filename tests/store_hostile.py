@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import pickle
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from evidex import UNRESTRICTED, Collection, Columns, EvidexError, Policy, where
-from store_examples import DIM, READERS, TENANT, copied, document, rules_of
+from evidex.access import Caller
+from store_examples import DIM, READERS, TENANT, document, rules_of
 from store_processes import Child
 
 MOST_SECONDS = 1.0  # of processor time, for all that is tried after one attack
@@ -39,7 +41,9 @@ def make(folder: Path, codec: str = "float32", close: bool = True) -> Collection
     for source, revision, group in [("d0", "r0", "a"), ("d0", "r1", "a"), ("d2", "r1", "a"), ("d1", "r1", "b")]:
         one = document(source, revision, rules[group])
         metadata = {"lang": "en", "year": 2001, "on": date(2020, 1, 2)}
-        collection.put_document(source, revision, chunks=one.chunks, vectors=one.vectors, rule=one.rule, metadata=metadata)
+        collection.put_document(
+            source, revision, chunks=one.chunks, vectors=one.vectors, rule=one.rule, metadata=metadata
+        )
         if source == "d2":
             collection.optimize()
     collection.set_rule(TENANT, "d1", rules["a"])
@@ -52,7 +56,8 @@ def make(folder: Path, codec: str = "float32", close: bool = True) -> Collection
 def answers(collection: Collection) -> list[Any]:
     """What is found, by whom."""
     found: list[Any] = []
-    for principal in (*READERS.values(), UNRESTRICTED):
+    callers: list[Caller] = [*READERS.values(), UNRESTRICTED]
+    for principal in callers:
         hits = collection.search(QUERY, 20, principal=principal)
         found.append((hits.ids.tolist(), hits.scores.tolist()))
         found.append([chunk.text for chunk in collection.chunks(principal=principal)])
@@ -112,7 +117,7 @@ def use(folder: Path, mode: str = "r") -> tuple[Outcome, Any]:
     opened = tried("open", lambda: Collection.open(folder, mode, policy=Policy()))
     if opened is not None:
         for name, call in (_reads() if mode == "r" else _writes()).items():
-            result = tried(name, lambda call=call: call(opened))
+            result = tried(name, functools.partial(call, opened))
             if name == "answers":
                 found.append(result)
         opened.close()

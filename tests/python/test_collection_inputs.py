@@ -252,7 +252,7 @@ def test_vectors_of_another_encoder_are_refused_part_by_part(tmp_path: Path) -> 
 )
 def test_a_collection_that_cannot_be_made_leaves_nothing(tmp_path: Path, how: dict[str, Any], said: str) -> None:
     policy = Policy()
-    given = {"policy": policy, "dim": 3} | how
+    given: dict[str, Any] = {"policy": policy, "dim": 3} | how
     with pytest.raises(InvalidInput, match=said):
         Collection.open(tmp_path / "kb", "rw", **given)
     assert list(tmp_path.iterdir()) == []
@@ -270,7 +270,9 @@ def test_a_collection_without_rules_takes_none() -> None:
         kb.put_document("s", "v1", chunks=["a"])
     with pytest.raises(InvalidInput, match="no columns"):
         kb.put_document("s", "v1", chunks=["a"], vectors=EYE[:1], metadata={"lang": "en"})
-    for call in (lambda: kb.set_rule("acme", "s", rule), lambda: kb.change_rule(rule, ()), lambda: kb.erase("acme", "s")):
+    calls: list[Callable[[], object]] = [lambda: kb.set_rule("acme", "s", rule), lambda: kb.change_rule(rule, ())]
+    calls += [lambda: kb.erase("acme", "s"), lambda: kb.delete_document("acme", "s")]
+    for call in calls:
         with pytest.raises(InvalidInput, match="open|None"):
             call()
     with pytest.raises(InvalidInput, match="opened without one"):

@@ -86,7 +86,7 @@ def test_a_folder_of_other_things(tmp_path: Path, name: str) -> None:
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("mine")
     before = tree(tmp_path)
-    with pytest.raises(InvalidInput, match=f"holds '{name.split('/')[0]}' and no collection; pass the name of a new"):
+    with pytest.raises(InvalidInput, match=f"holds '{Path(name).parts[0]}' and no collection; pass the name"):
         open_at(tmp_path)
     with pytest.raises(MissingStore):
         open_at(tmp_path, "r")
@@ -182,7 +182,7 @@ def test_a_writer_in_another_process_is_named(stored: Path) -> None:
     )
     how: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", script, str(stored)], **how) as other:
-        assert other.stdout.readline() == "open\n"
+        assert other.stdout is not None and other.stdout.readline() == "open\n"
         with pytest.raises(LockHeld, match=f"process {other.pid};"):
             open_at(stored)
         assert texts_of(open_at(stored, "r")) == ["text 0", "text 1", "text 2"]

@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from collections_examples import ALICE, BOB, DIM, EYE, HashEncoder, guarded_at, open_at, stocked, texts_of
-from evidex import UNRESTRICTED, Collection, Columns, Document, InvalidInput, LockHeld, NotFound, Policy, where
+from collections_examples import DIM, EYE, HashEncoder, in_memory, open_at, stocked, texts_of
+from evidex import UNRESTRICTED, Collection, Columns, Document, InvalidInput, NotFound, where
 
+ROUNDS = 100 if os.environ.get("EVIDEX_LONG") == "1" else 20
 LINES = np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.float32)
-
-
-def in_memory(**how: Any) -> Collection:
-    return Collection.in_memory(policy=UNRESTRICTED, **({"dim": DIM} | how))
 
 
 def docs(numbers: Any, revision: str = "v1") -> list[Document]:
@@ -59,14 +56,14 @@ def test_deleting_the_nearest_leaves_the_next_one() -> None:  # case D1
 
 
 def test_rounds_of_adding_and_deleting_leave_no_more_than_a_fresh_build(tmp_path: Path) -> None:  # case D2
-    kept = docs(range(1000, 2000))
+    kept = docs(range(1000, 1200))
     with open_at(tmp_path / "fresh") as fresh:
         fresh.put_documents(kept)
         wanted = answers(fresh)
         fresh.compact()
     with open_at(tmp_path / "kb") as kb:
         kb.put_documents(kept)
-        for number in range(100):
+        for number in range(ROUNDS):
             kb.put_documents(docs(range(100), f"v{number}"))
             if number % 10 == 9:
                 kb.compact()
@@ -74,7 +71,7 @@ def test_rounds_of_adding_and_deleting_leave_no_more_than_a_fresh_build(tmp_path
             kb.delete_document(None, f"s{number}")
         kb.compact()
         assert answers(kb) == wanted
-        assert (kb.stats()["documents"], kb.stats()["revisions"], kb.stats()["removed"]) == (1000, 1000, 0)
+        assert (kb.stats()["documents"], kb.stats()["revisions"], kb.stats()["removed"]) == (200, 200, 0)
     assert size(tmp_path / "kb") <= 1.1 * size(tmp_path / "fresh")
     with open_at(tmp_path / "kb") as kb:
         assert answers(kb) == wanted
@@ -82,7 +79,7 @@ def test_rounds_of_adding_and_deleting_leave_no_more_than_a_fresh_build(tmp_path
             kb.delete_document(None, one.source)
         kb.compact()
         assert answers(kb)[3:] == [[], []]
-    assert size(tmp_path / "kb") < 100_000
+    assert size(tmp_path / "kb") < 100_000 < size(tmp_path / "fresh")
 
 
 def size(folder: Path) -> int:
@@ -171,7 +168,8 @@ def test_nothing_is_declared_beforehand() -> None:  # case D12
 def test_what_was_retired_comes_back_as_it_was(tmp_path: Path, codec: str) -> None:
     """Through optimize and a new opening, with its columns; compact drops it for good."""
     columns = Columns({"year": int})
-    kb = Collection.open(tmp_path / "kb", "rw", policy=UNRESTRICTED, encoder=HashEncoder(), columns=columns, codec=codec)
+    how: Any = {"policy": UNRESTRICTED, "encoder": HashEncoder()}
+    kb = Collection.open(tmp_path / "kb", "rw", columns=columns, codec=codec, **how)
     kb.put_document("s", "v1", chunks=["one", "two"], metadata={"year": 1})
     kb.put_document("t", "v1", chunks=["other"], metadata={"year": 5})
     before = answers(kb)
@@ -184,7 +182,7 @@ def test_what_was_retired_comes_back_as_it_was(tmp_path: Path, codec: str) -> No
         assert answers(kb) == before
         assert [kb.count(where=where("year") == year) for year in (1, 2, 5)] == [2, 0, 1]
         kb.close()
-        kb = Collection.open(tmp_path / "kb", "rw", policy=UNRESTRICTED, encoder=HashEncoder())
+        kb = Collection.open(tmp_path / "kb", "rw", **how)
         kb.restore(None, "s", "v2")
         kb.restore(None, "s", "v2")  # it is visible already
         assert [kb.count(where=where("year") == year) for year in (1, 2, 5)] == [0, 1, 1]
@@ -236,88 +234,3 @@ def test_what_is_read_is_kept_while_it_is_read() -> None:
     del chunks
     kb.compact()
     assert kb.stats()["revisions"] == 0
-
-
-def secrets_in(folder: Path) -> list[str]:
-    return [str(one) for one in folder.rglob("*") if one.is_file() and b"SECRET" in one.read_bytes()]
-
-
-def with_secrets(path: Path, policy: Policy) -> Collection:
-    kb = Collection.open(path, "rw", policy=policy, encoder=HashEncoder(), columns=Columns({"lang": str}))
-    rule = policy.rule("acme", {"a"})
-    for number in range(20):
-        kb.put_document(f"s{number}", "v1", f"plain {number} " * 50, rule=rule)
-    for revision in ("v1", "v2", "v3"):
-        text = f"SECRET {revision} " * 3000
-        kb.put_document("SECRET source", revision, text, rule=rule, metadata={"lang": f"SECRET {revision}"})
-    return kb
-
-
-@pytest.mark.parametrize("deleted", [False, True])
-def test_no_byte_of_what_was_erased_is_left(tmp_path: Path, deleted: bool) -> None:
-    policy = Policy()
-    kb = with_secrets(tmp_path / "kb", policy)
-    if deleted:
-        kb.delete_document("acme", "SECRET source")
-        kb.optimize()
-    others = texts_of(kb, ALICE)
-    assert secrets_in(tmp_path / "kb") != []
-    kb.erase("acme", "SECRET source")
-    assert secrets_in(tmp_path / "kb") == []
-    assert texts_of(kb, ALICE) == [one for one in others if "SECRET" not in one]
-    assert sorted(os.listdir(tmp_path / "kb" / "segments")) == [f"{kb_segment(kb):08d}"]
-    with pytest.raises(NotFound):
-        kb.erase("acme", "SECRET source")
-    kb.verify()
-    kb.close()
-    assert secrets_in(tmp_path / "kb") == []
-
-
-def kb_segment(kb: Collection) -> int:
-    (number,) = kb._catalog.one("SELECT max(number) FROM segments") or (0,)
-    return int(number)
-
-
-def test_what_others_read_is_hidden_first_and_erased_when_they_let_go(tmp_path: Path) -> None:
-    """Seen red when each call made a new generation: an open reader was one behind for ever."""
-    policy = Policy()
-    kb = with_secrets(tmp_path / "kb", policy)
-    pinned, reader = kb.snapshot(), guarded_at(tmp_path / "kb", "r")
-    assert any("SECRET" in one for one in texts_of(pinned, ALICE))
-    for let_go in (pinned.close, reader.refresh):
-        with pytest.raises(LockHeld, match="'SECRET source' are still stored; nobody can read them.*call erase again"):
-            kb.erase("acme", "SECRET source")
-        for one in (kb, reader, *([] if pinned.closed else [pinned])):
-            assert not any("SECRET" in text for text in texts_of(one, ALICE))
-        assert secrets_in(tmp_path / "kb") != []
-        let_go()
-    with pytest.raises(LockHeld, match=r"gone for everybody, .*let it refresh\(\), and call compact\(\)"):
-        kb.erase("acme", "SECRET source")  # its vectors lie in a file that the reader maps
-    assert secrets_in(tmp_path / "kb") == []
-    reader.refresh()
-    kb.compact()
-    assert os.listdir(tmp_path / "kb" / "segments") == [f"{kb_segment(kb):08d}"] or reader.refresh() > 0
-    reader.close()
-    kb.close()
-
-
-def test_without_rules_a_snapshot_shows_what_is_being_erased() -> None:
-    kb = stocked(in_memory())
-    pinned = kb.snapshot()
-    with pytest.raises(LockHeld, match="nobody else can read"):
-        kb.erase(None, "s0")
-    assert (texts_of(kb), texts_of(pinned)) == (["text 1", "text 2"], ["text 0", "text 1", "text 2"])
-    pinned.close()
-    kb.erase(None, "s0")
-    kb.put_document("s0", "v1", chunks=["other"], vectors=EYE[:1])  # nothing remembers it
-    assert len(kb) == 3
-
-
-def test_tenants_have_documents_of_their_own(tmp_path: Path) -> None:
-    policy = Policy()
-    with guarded_at(tmp_path / "kb", policy=policy) as kb:
-        for tenant in ("acme", "zenith"):
-            kb.put_document("s", "v1", chunks=[tenant], vectors=EYE[:1], rule=policy.rule(tenant, {"a"}))
-        assert (texts_of(kb, ALICE), texts_of(kb, BOB)) == (["acme"], ["zenith"])
-        kb.erase("acme", "s")
-        assert (texts_of(kb, ALICE), texts_of(kb, BOB)) == ([], ["zenith"])

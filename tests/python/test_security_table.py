@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import evidex
-from evidex import AccessError, DenseIndex, Policy
+from collections_examples import HashEncoder
+from evidex import AccessError, Collection, CollectionSnapshot, DenseIndex, Policy
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("## Every function that reads")[1].split("\n## ")[0]
@@ -20,7 +21,7 @@ ROWS = [line.split("|")[1] for line in SECTION.splitlines() if line.startswith("
 LISTED = set(re.findall(r"`(\w+\.\w+)", "\n".join(ROWS)))
 # The paragraph below the table: configuration and writing.
 ELSEWHERE = set(re.findall(r"`([\w.]+)`", SECTION.rsplit("\n| ", 1)[1].split("\n\n", 1)[1]))
-GUARDED = (DenseIndex, evidex.AllowMask, Policy)
+GUARDED = (DenseIndex, Collection, CollectionSnapshot, evidex.AllowMask, Policy)
 
 
 def members(kind: type) -> dict[str, Any]:
@@ -40,8 +41,9 @@ def unknown(kinds: tuple[type, ...]) -> list[str]:
 
 def test_every_reading_function_is_in_the_table() -> None:
     """Seen to fail with the row of ``radius`` taken out of the page."""
+    # Of rules, not of rows; a mask's bits are the application's.
     harmless = {"AllowMask.layout", "AllowMask.bits", "AllowMask.require_layout", "Policy.decide", "Policy.numbers"}
-    harmless |= {f"Policy.{name}" for name in ("generation", "ranks", "add", "keep", "apply_change")}  # of rules, not of rows; a mask's bits are the application's
+    harmless |= {f"Policy.{name}" for name in ("generation", "ranks", "rules", "add", "keep", "apply_change")}
     assert set(unknown(GUARDED)) - harmless == set()
 
 
@@ -70,26 +72,59 @@ def test_everything_that_takes_a_principal_is_in_the_table() -> None:
 
 
 CALLS: dict[str, Any] = {
-    "search": lambda index: index.search([1.0, 0.0]),
-    "radius": lambda index: index.radius([1.0, 0.0], 0.5),
+    "search": lambda index: index.search([1.0, 0.0, 0.0]),
+    "radius": lambda index: index.radius([1.0, 0.0, 0.0], 0.5),
     "neighbours": lambda index: index.neighbours([1]),
-    "explain": lambda index: index.explain([1.0, 0.0]),
+    "explain": lambda index: index.explain([1.0, 0.0, 0.0]),
     "get": lambda index: index.get([1]),
     "ids": lambda index: index.ids(),
     "count": lambda index: index.count(),
     "items": lambda index: index.items(),
     "stats": lambda index: index.stats(),
 }
+OF_DOCUMENTS: dict[str, Any] = CALLS | {
+    "retrieve": lambda kb: kb.retrieve("anything?"),
+    "get_chunk": lambda kb: kb.get_chunk("0" * 64),
+    "chunks": lambda kb: kb.chunks(),
+}
+
+
+def an_index() -> DenseIndex:
+    policy = Policy()
+    index = DenseIndex(3, policy=policy)
+    index.add([1], np.eye(3)[:1], policy.rule("t", allow={"g"}))
+    return index
+
+
+def a_collection() -> Collection:
+    policy = Policy()
+    kb = Collection.in_memory(policy=policy, encoder=HashEncoder())
+    kb.put_document("s", "v1", "text", rule=policy.rule("t", allow={"g"}))
+    return kb
+
+
+def a_snapshot() -> CollectionSnapshot:
+    kb = a_collection()
+    snapshot = kb.snapshot()
+    snapshot.of = kb  # type: ignore[attr-defined]  # it ends with its collection
+    return snapshot
+
+
+MADE: dict[type, tuple[Any, dict[str, Any]]] = {
+    DenseIndex: (an_index, CALLS),
+    Collection: (a_collection, OF_DOCUMENTS),
+    CollectionSnapshot: (a_snapshot, OF_DOCUMENTS),
+}
 
 
 def test_each_listed_function_has_a_call_here() -> None:
-    assert {f"DenseIndex.{name}" for name in CALLS} == {name for name in LISTED if name.startswith("DenseIndex.")}
+    for kind, (_, calls) in MADE.items():
+        listed = {name for name in LISTED if name.startswith(f"{kind.__name__}.")}
+        assert {f"{kind.__name__}.{name}" for name in calls} == listed
 
 
-@pytest.mark.parametrize("name", CALLS)
-def test_without_a_principal_each_is_refused(name: str) -> None:  # case A13
-    policy = Policy()
-    index = DenseIndex(2, policy=policy)
-    index.add([1], np.eye(2)[:1], policy.rule("t", allow={"g"}))
+@pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, (_, calls) in MADE.items() for name in calls])
+def test_without_a_principal_each_is_refused(kind: type, name: str) -> None:  # case A13
+    make, calls = MADE[kind]
     with pytest.raises(AccessError, match="principal"):
-        CALLS[name](index)
+        calls[name](make())

@@ -7,17 +7,14 @@ import errno
 import os
 import resource
 import sqlite3
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evidex import Collection, CorruptFile, InvalidInput, LockHeld, MissingStore, NotStored, Policy
+from evidex import Collection, CorruptFile, InvalidInput, LockHeld, MissingStore, NotStored
 from store_examples import (
-    OPTIONS,
-    READERS,
     Doc,
     Op,
     State,
@@ -30,7 +27,7 @@ from store_examples import (
     quick_folder,
     steps,
 )
-from store_processes import Child, Noisy, on_own_media, powerless, result_of
+from store_processes import Noisy, on_own_media, result_of
 
 BEFORE: State = {"d0": Doc("a", "r1", frozenset({"r0", "r1"})), "d1": Doc("b", "r1", frozenset({"r1"}))}
 CALLS = [
@@ -42,6 +39,7 @@ CALLS = [
     Op("compact"),
     Op("erase", (("d0", "r1", "a"),)),
 ]
+LONG = os.environ.get("EVIDEX_LONG") == "1"
 each_call = pytest.mark.parametrize("op", CALLS, ids=lambda op: op.name)
 
 
@@ -146,7 +144,7 @@ def noisy_connect(patch: pytest.MonkeyPatch) -> Any:
     return lambda *given, **options: real(*given, **options, factory=Noisy)
 
 
-@pytest.mark.parametrize("room", [0, 50, 200, 600, 4096, 16_000, 40_000, 80_000, 200_000])
+@pytest.mark.parametrize("room", [0, 50, 200, 600, 4096, 16_000, 40_000, 80_000, 200_000][:: 1 if LONG else 3])
 def test_files_that_may_not_grow(made: Path, room: int) -> None:
     """RLIMIT_FSIZE stands for a full disk: a file is written up to some length."""
 
@@ -194,11 +192,11 @@ def test_a_full_disk(made: Path) -> None:
         if not on_own_media(media, size=600_000):
             return -1
         stored = 0
-        for room in range(0, 240_000, 12_000):
+        for room in range(0, 240_000, 12_000 if LONG else 48_000):
             folder = copied(made, media / "c")
             collection = opened(folder, "rw")
             fill(media / "filler", room)
-            for op in CALLS[:1] if room % 36_000 else CALLS:
+            for op in CALLS if LONG or room == 96_000 else CALLS[:1]:
                 state = failed(collection, op)
                 (media / "filler").unlink()
                 stored += state is not BEFORE
@@ -215,7 +213,7 @@ def test_a_full_disk(made: Path) -> None:
     stored = result_of(work)
     if stored < 0:
         pytest.skip("may not mount a file system")
-    assert stored > 3
+    assert stored > 2
 
 
 def fill(path: Path, leave: int) -> None:
@@ -224,43 +222,6 @@ def fill(path: Path, leave: int) -> None:
     with path.open("wb") as file:
         file.truncate(0)
         os.posix_fallocate(file.fileno(), 0, max(1, facts.f_bavail * facts.f_frsize - leave))
-
-
-@pytest.mark.parametrize("closed", [True, False])
-def test_a_folder_that_may_not_be_written(made: Path, closed: bool) -> None:
-    """It is read, whoever else may write it; writing is refused, and nothing is touched. Seen red: what others wrote
-    after a reader had opened it was never seen, and a revoked right stayed."""
-    revoked = Op("set_rule", (("d0", "r1", "b"),))
-    before = {path: path.read_bytes() for path in made.rglob("*.npy")}
-    powerless(made)
-    writer = None if closed else opened(made, "rw")
-
-    def work(say: Callable[[object], None]) -> None:
-        powerless(None)
-        with pytest.raises(InvalidInput, match="cannot be written|cannot hold"):
-            opened(made, "rw")
-        with pytest.raises(InvalidInput, match="cannot hold"):
-            Collection.open(made / "new", "rw", policy=Policy(), **OPTIONS)
-        with opened(made) as reader:
-            assert content(reader) == expected(BEFORE)
-            reader.verify()
-            say("read")
-            while len(reader.ids(principal=READERS["a"])) > 0:
-                time.sleep(0.01)
-            say("gone")
-            assert content(reader) == expected(steps(BEFORE, revoked)[-1])
-
-    with Child(work) as child:
-        assert child.hear() == "read"
-        if os.geteuid() == 0:
-            writer = writer or opened(made, "rw")
-            perform(writer, revoked)
-            if closed:
-                writer.close()
-            assert child.hear() == "gone"
-        assert child.all() == []
-        assert child.end() == 0
-    assert before == {path: path.read_bytes() for path in made.rglob("*.npy")}
 
 
 @pytest.mark.parametrize("name", ["writer.lock", "readers", "segments"])

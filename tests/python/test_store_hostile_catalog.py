@@ -66,18 +66,27 @@ def cells() -> Iterator[tuple[str, str, str]]:
 @pytest.mark.parametrize("table", COLUMNS)
 def test_each_column_with_each_kind_of_value(made: Path, table: str) -> None:
     """Seen red: TypeError, KeyError, OverflowError, MemoryError, and rows of one segment taken for another's."""
-    values = VALUES if LONG else VALUES[::2] if table in ("texts", "rules") else VALUES
+    values = VALUES if LONG else (*VALUES[:3], *VALUES[5:11], b"", 1e300)
     attacks: list[Attack] = [
-        (f"{column} = {str(value)[:20]!r} where {rows[:6]}", says(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {rows}", value))
+        (
+            f"{column} = {str(value)[:20]!r} where {rows[:6]}",
+            says(f"UPDATE OR IGNORE {table} SET {column} = ? WHERE {rows}", value),
+        )
         for one, column, rows in cells()
         if one == table
         for number, value in enumerate(values)
         if LONG or (number % 2 == 0) == (rows == "1")
     ]
-    attacks += [(f"no {table}", says(f"DELETE FROM {table}")), (f"half of {table}", says(f"DELETE FROM {table} WHERE rowid % 2"))]
+    attacks += [
+        (f"no {table}", says(f"DELETE FROM {table}")),
+        (f"half of {table}", says(f"DELETE FROM {table} WHERE rowid % 2")),
+    ]
     if table == "texts":
         attacks.pop()
-    assert problems(made, attacks, modes="r rw" if LONG else "rw" if table in ("places", "segments", "revisions") else "r") == []
+    assert (
+        problems(made, attacks, modes="r rw" if LONG else "rw" if table in ("places", "segments", "revisions") else "r")
+        == []
+    )
 
 
 @pytest.mark.parametrize("key", ["generation", "rights", "settings", "reference", "kind"])
@@ -99,7 +108,16 @@ def test_each_part_of_the_settings(made: Path) -> None:
     attacks: list[Attack] = []
     encoder = {"name": "e", "dim": 8}
     for what in settings:
-        for value in (*ODD, encoder, encoder | {"dim": 9}, encoder | {"extra": 1}, {"lang": "date"}, "ip", "int8", "l2"):
+        for value in (
+            *ODD,
+            encoder,
+            encoder | {"dim": 9},
+            encoder | {"extra": 1},
+            {"lang": "date"},
+            "ip",
+            "int8",
+            "l2",
+        ):
             text = json.dumps(settings | {what: value})
             attacks.append((f"{what} = {value!r}", says("UPDATE meta SET value = ? WHERE key = 'settings'", text)))
         text = json.dumps({key: value for key, value in settings.items() if key != what})

@@ -178,6 +178,11 @@ def test_killed_while_a_collection_is_made(folder: Path) -> None:
         return heard
 
     for step, what in list(enumerate(result_of(makes), 1))[:: 1 if LONG else 4]:
-        with Child(lambda _, step=step: (die_at(step), opened(folder / f"c{step}", "rw"))) as child:  # type: ignore[misc]
+
+        def dies(_: object, step: int = step) -> None:
+            die_at(step)
+            opened(folder / f"c{step}", "rw")
+
+        with Child(dies) as child:
             assert child.end() == -signal.SIGKILL, what
         assert recovered(folder / f"c{step}", [{}]) == {}

@@ -137,15 +137,6 @@ class WriterLock:
 _HELD: weakref.WeakSet[WriterLock] = weakref.WeakSet()
 
 
-def _forget_locks() -> None:
-    """A child would keep its parent's locks after the parent's end."""
-    for lock in list(_HELD):
-        lock.forget()
-
-
-os.register_at_fork(after_in_child=_forget_locks)
-
-
 class Lease:
     """Keeps what a generation needs from being deleted, until :meth:`release` or the end of the process.
 
@@ -153,14 +144,28 @@ class Lease:
     """
 
     def __init__(self, folder: str) -> None:
+        self._folder = os.path.join(folder, "readers")
+        self._path, self._descriptor = self._new()
+        _LEASES.add(self)
+
+    def _new(self) -> tuple[str, int]:
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
         while True:
-            self._path = os.path.join(folder, "readers", f"{os.getpid()}-{secrets.token_hex(8)}")
-            self._descriptor = os.open(self._path, flags, 0o600)
-            fcntl.flock(self._descriptor, fcntl.LOCK_SH)
-            if os.fstat(self._descriptor).st_nlink > 0:
-                return
-            os.close(self._descriptor)  # the writer took it for one that a dead reader left, before it was locked
+            path = os.path.join(self._folder, f"{os.getpid()}-{secrets.token_hex(8)}")
+            descriptor = os.open(path, flags, 0o600)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
+            if os.fstat(descriptor).st_nlink > 0:
+                return path, descriptor
+            os.close(descriptor)  # the writer took it for one that a dead reader left, before it was locked
+
+    def again(self) -> None:
+        """Makes it this process's own: the one it was forked from renews and releases its lease as it likes."""
+        if self._descriptor >= 0:
+            with suppress(OSError):  # it is the other's then, and as good as that
+                path, descriptor = self._new()
+                os.pwrite(descriptor, os.pread(self._descriptor, 20, 0), 0)
+                os.close(self._descriptor)
+                self._path, self._descriptor = path, descriptor
 
     def renew(self, generation: int) -> None:
         """Keeps what this generation needs, and no longer what others do."""
@@ -178,6 +183,19 @@ class Lease:
                     raise
             finally:
                 os.close(descriptor)
+
+
+_LEASES: weakref.WeakSet[Lease] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for lock in list(_HELD):
+        lock.forget()
+    for lease in list(_LEASES):
+        lease.again()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def leased(folder: str) -> Iterator[int]:

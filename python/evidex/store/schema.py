@@ -47,7 +47,7 @@ _TABLES = (
 
 
 def connect(folder: str | None, *, write: bool, new: bool = False) -> tuple[sqlite3.Connection, bool]:
-    """Opens the catalog of a folder; None is a catalog in memory. True says that it was taken for one that never changes.
+    """Opens the catalog of a folder; None is one in memory. True says that it was taken for one that never changes.
 
     Raises:
         MissingStore: If there is none.

@@ -2,7 +2,8 @@
 // Codes of attached rows: taken where they were made against the store's reference, made anew where not, and of every
 // row that has none yet.
 //
-// P7, P9.
+// P7, P9. Seen red with codes taken only where the reference is the same object, with earlier rows left without, and
+// with owners published before the codes are made.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

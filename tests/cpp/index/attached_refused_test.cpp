@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Segments that a store refuses, which leave it as it was, and chunks over memory of others.
+// Segments that a store refuses, which leave it as it was, and how long it keeps one that it took.
 //
-// P9. Seen red with the ids looked at and the groups not, and with rules set before the segment is looked at.
+// P9. Seen red with the ids or the groups not looked at, the codec or the number of rules not compared, and a chunk
+// that does not keep the memory it is over.
 #include <limits>
 #include <string>
 #include <vector>

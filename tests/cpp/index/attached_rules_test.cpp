@@ -197,6 +197,7 @@ TEST(two_stores_with_the_same_segment_share_no_owners) {
   CHECK((*a.snapshot()->chunks)[0]->vectors.data() == (*b.snapshot()->chunks)[1]->vectors.data());
 }
 
+// Seen red: the group was known by the id of its first row alone, and lost with it.
 TEST(a_group_outlives_the_row_it_was_named_after) {
   Random random(check::seed(), "outlives");
   for (const bool attached : {true, false}) {

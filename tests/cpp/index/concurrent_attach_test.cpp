@@ -2,8 +2,9 @@
 // Readers search, ask for ids and compile grants while a writer attaches segments, removes rows, puts them back and
 // sets rules. Each answer is that of the snapshot it came from.
 //
-// P9, P2. Seen red under the thread sanitizer with ids learnt under a shared lock, and with automatic ids counted
-// before those of attached rows were learnt.
+// P9, P2. Seen red under the thread sanitizer with ids learnt under a shared lock, with ids looked up by a writer
+// without one, and with rows marked in place; without it, with automatic ids counted before those of attached rows were
+// learnt.
 #include <atomic>
 #include <chrono>
 #include <map>
