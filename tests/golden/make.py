@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from evidex import ANY_IN_TENANT, UNRESTRICTED, Collection, Columns, DenseIndex, Document, Policy, Principal
+from evidex import ANY_IN_TENANT, UNRESTRICTED, Collection, Columns, DenseIndex, Document, Policy, Principal, Rule
 from evidex.access import Caller
 from evidex.store.schema import FORMAT
 
@@ -34,6 +34,22 @@ def vectors(rows: int, seed: int) -> Any:
     return np.random.default_rng(seed).standard_normal((rows, 16)).astype(np.float32)
 
 
+def numbered(number: int, rules: list[Rule]) -> Document:
+    odd = {"lang": "de", "year": -3, "weight": 0.1, "draft": True, "on": date(2024, 2, 29)}
+    chunks = [
+        f"Erster Absatz von {number}: Gr\u00f6\u00dfe, \u5927\u304d\u3055, \U0001f4cf.\n\n",
+        "Second paragraph.\n",
+    ]
+    return Document(
+        f"doc {number}",
+        "1",
+        chunks=chunks,
+        vectors=vectors(2, number),
+        rule=rules[number % 4],
+        metadata=odd if number % 2 else {"lang": "en"},
+    )
+
+
 def make_collection(folder: Path, codec: str, metric: str) -> None:
     policy = Policy()
     with Collection.open(
@@ -45,22 +61,8 @@ def make_collection(folder: Path, codec: str, metric: str) -> None:
             policy.rule("acme", ANY_IN_TENANT),
             policy.rule("zenith", {"a"}),
         ]
-        metadata = {"lang": "de", "year": -3, "weight": 0.1, "draft": True, "on": date(2024, 2, 29)}
         for half in (range(4), range(4, 8)):
-            collection.put_documents(
-                Document(
-                    f"doc {number}",
-                    "1",
-                    chunks=[
-                        f"Erster Absatz von {number}: Gr\u00f6\u00dfe, \u5927\u304d\u3055, \U0001f4cf.\n\n",
-                        "Second paragraph.\n",
-                    ],
-                    vectors=vectors(2, number),
-                    rule=rules[number % 4],
-                    metadata=metadata if number % 2 else {"lang": "en"},
-                )
-                for number in half
-            )
+            collection.put_documents(numbered(number, rules) for number in half)
             if 0 in half:
                 collection.optimize()
         collection.put_document("doc 0", "2", chunks=["Anew."], vectors=vectors(1, 99), rule=rules[0])

@@ -21,6 +21,7 @@ from evidex import (
     InvalidInput,
     MissingStore,
     Policy,
+    Put,
     VersionMismatch,
     where,
 )
@@ -78,6 +79,8 @@ def test_a_collection_is_gone_on_with(version: str, name: str, tmp_path: Path) -
     policy = Policy()
     with Collection.open(folder, "rw", policy=policy) as collection:
         rule = policy.rule("zenith", {"a"})
+        same = make.numbered(3, [rule] * 4)
+        assert collection.put_documents([same]) == Put(0, 1, 0), "what is stored already is not known again"
         collection.put_document("more", "1", chunks=["more"], vectors=make.vectors(1, 1), rule=rule)
         collection.restore("acme", "doc 0", "1")
         collection.erase("acme", "long")

@@ -7,7 +7,6 @@ import os
 import threading
 import weakref
 from types import TracebackType
-from typing import Any
 
 from .. import _checks
 from ..access import UNRESTRICTED, Policy, Unrestricted
@@ -16,10 +15,9 @@ from ..columns import Columns
 from ..encoders import Encoder, get_encoder
 from ..errors import AccessError, InvalidInput, MissingStore
 from .catalog import Catalog
-from .entries import living_segments
-from .entries import reference as stored_reference
-from .family import Family, View
+from .family import View
 from .files import Lease, WriterLock, create_folder, has_catalog, leased, require_folder
+from .newest import newest_view
 from .publishing import Publisher
 from .rights import Rights, StoredGuard
 from .segments import FolderSegments, Layout, MemorySegments, Segments
@@ -194,46 +192,12 @@ class Collection(CollectionWriter):
     def refresh(self) -> int:
         """Moves on to the newest state, and says which generation that is."""
         with self._changing:
-            generation = self._move_on()
+            view = newest_view(self._view, self._settings, self._catalog, self._segments, self._rights)
+            self._view = view
+            self._views.add(view)
             if self._lease is not None:
                 self._lease.renew(min(view.generation for view in self._views))
-            return generation
-
-    def _move_on(self) -> int:
-        with self._catalog.reading():
-            generation = self._catalog.counter("generation")
-            before = self._view
-            if before is not None and before.generation == generation:
-                return generation
-            self._rights.sync()
-            reference = stored_reference(self._catalog, self._dim)
-            segments = living_segments(self._catalog)
-            stays = before is not None and set(before.family.begin) <= {one.number for one in segments}
-            family = (
-                before.family
-                if before is not None and stays
-                else Family(self._settings, self._catalog, self._rights, reference)
-            )
-            there = set(family.begin)
-            for one in segments:
-                if one.number not in there:
-                    family.attach(self._segments, one, reference)
-            changed = self._changed_places(before.generation if before is not None and stays else None)
-            family.mark([place for *place, visible in changed if not visible], dead=True)
-            family.mark([place for *place, visible in changed if visible and place[0] in there], dead=False)
-            self._view = View(family, family.store.snapshot(), generation)
-            self._views.add(self._view)
-            return generation
-
-    def _changed_places(self, since: int | None) -> list[Any]:
-        """``(segment, first, rows, visible)`` of what came or went since a generation, or of all that ever went."""
-        which = "died IS NOT NULL" if since is None else "born > ? OR died > ?"
-        return self._catalog.all(
-            "SELECT segment, first, rows, max(died IS NULL) FROM places JOIN revisions ON number = revision "
-            f"WHERE (segment, first) IN (SELECT segment, first FROM places WHERE {which}) GROUP BY segment, first",
-            () if since is None else (since, since),
-            "iiii",
-        )
+            return view.generation
 
     def snapshot(self) -> CollectionSnapshot:
         """The state that this collection is at, kept until the snapshot is closed or garbage."""

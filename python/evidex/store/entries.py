@@ -15,16 +15,17 @@ from .segments import Stored
 __all__ = ["keep_reference", "keep_segment", "living_segments", "next_number", "reference"]
 
 
-def living_segments(catalog: Catalog, *, everything: bool = False) -> list[Stored]:
-    """What the catalog says of the segments of now, or of all that are not deleted.
+def living_segments(catalog: Catalog, *, everything: bool = False, above: int = 0) -> list[Stored]:
+    """What the catalog says of the segments of now, or of all that are not deleted, from a number on.
 
     Raises:
         CorruptFile: If that cannot be.
     """
     found = []
     for number, rows, coded, digests, rights in catalog.all(
-        f"SELECT number, rows, coded, digests, rights FROM segments {'' if everything else 'WHERE died IS NULL'} "
-        "ORDER BY number",
+        "SELECT number, rows, coded, digests, rights FROM segments WHERE number > ? "
+        f"{'' if everything else 'AND died IS NULL'} ORDER BY number",
+        (above,),
         kinds="iiisi",
     ):
         said = catalog.json(digests, f"segment {number}")
