@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .catalog import Catalog, Row
+from .catalog import Catalog
 from .entries import living_segments, reference
 from .family import Family, View
 from .rights import Rights
@@ -37,17 +37,18 @@ def newest_view(before: View | None, settings: Settings, catalog: Catalog, segme
         for one in living_segments(catalog, above=max(there, default=0)):
             family.attach(segments, one, components)
         changed = _changed_places(catalog, None if before is None else before.generation)
-        family.mark([place for *place, visible in changed if not visible], dead=True)
-        family.mark([place for *place, visible in changed if visible and place[0] in there], dead=False)
+        family.mark([place[:3] for place in changed if not place[3]], dead=True)
+        family.mark([place[:3] for place in changed if place[3] and place[0] in there], dead=False)
         return View(family, family.store.snapshot(), generation)
 
 
-def _changed_places(catalog: Catalog, since: int | None) -> list[Row]:
+def _changed_places(catalog: Catalog, since: int | None) -> list[tuple[int, int, int, int]]:
     """``(segment, first, rows, visible)`` of what came or went since a generation, or of all that ever went."""
     which = "died IS NOT NULL" if since is None else "born > ? OR died > ?"
-    return catalog.all(
+    found = catalog.all(
         "SELECT segment, first, rows, max(died IS NULL) FROM places JOIN revisions ON number = revision "
         f"WHERE (segment, first) IN (SELECT segment, first FROM places WHERE {which}) GROUP BY segment, first",
         () if since is None else (since, since),
         "iiii",
     )
+    return [(segment, first, rows, visible) for segment, first, rows, visible in found]
