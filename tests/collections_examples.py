@@ -7,6 +7,7 @@ import hashlib
 import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,19 @@ class HashEncoder:
         plain = text.removeprefix("q: ").removeprefix("d: ")
         drawn = [float(byte % 4 - 1) for byte in hashlib.sha256(plain.encode()).digest()[:DIM]]
         return drawn if any(drawn) else [1.0] * DIM
+
+
+@dataclass(frozen=True)
+class Revision:
+    name: str
+    chunks: tuple[str, ...]
+    vectors: Floats | None  # None: the encoder's
+    metadata: dict[str, Any]
+
+    @property
+    def rows(self) -> Floats:
+        made = [HashEncoder.vector(one) for one in self.chunks]
+        return np.array(made, np.float32) if self.vectors is None else self.vectors
 
 
 def in_memory(**how: Any) -> Collection:

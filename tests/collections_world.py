@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import reference
-from collections_examples import DIM, HashEncoder
+from collections_examples import DIM, HashEncoder, Revision
 from evidex import (
     ANY_IN_TENANT,
     UNRESTRICTED,
@@ -37,19 +37,6 @@ WORDS = ("refund", "Müller", "thirty", "days", "AX-7", "the\nrest", "x" * 40)
 TYPES: dict[str, type] = {"lang": str, "year": int, "day": date}
 Key: TypeAlias = "tuple[str, str]"
 Reader: TypeAlias = "Collection | CollectionSnapshot"
-
-
-@dataclass(frozen=True)
-class Revision:
-    name: str
-    chunks: tuple[str, ...]
-    vectors: Floats | None  # None: the encoder's
-    metadata: dict[str, Any]
-
-    @property
-    def rows(self) -> Floats:
-        made = [HashEncoder.vector(one) for one in self.chunks]
-        return np.array(made, np.float32) if self.vectors is None else self.vectors
 
 
 @dataclass
@@ -93,6 +80,10 @@ class World:
         self.read_at = 0
         self.make_rules()
         self.noted()
+        for many in (6, 4):  # of some an older revision is there too
+            self.put([(number, number) for number in range(many)], 100)
+        if self.reader is not None and rng.random() < 0.5:
+            self.refresh()
 
     def empty(self, policy: Policy | None = None) -> Collection:
         """Another one in memory with the same settings, under the world's policy or another."""
@@ -272,8 +263,14 @@ class World:
         return [(self.kb, self.kb.generation), *second, *self.pinned]
 
     def drawn_caller(self) -> Principal | None:
-        tenant, groups = str(self.rng.choice([*TENANTS, "nobody's"])), drawn_groups(self.rng, 0.5)
-        return Principal("p", tenant, groups) if self.guarded else None
+        """Mostly somebody whom the rule of a document lets read, if it lets anybody."""
+        if not self.guarded:
+            return None
+        tenant, allow, deny = self.parts[self.rng.choice([held.rule for held in self.docs.values()] or [0])]
+        groups = drawn_groups(self.rng, 0.5)
+        if self.rng.random() < 0.7:
+            groups = frozenset(list(groups if allow is None else allow)[:1]) - deny
+        return Principal("p", tenant if self.rng.random() < 0.9 else "nobody's", groups)
 
     def rows(self, generation: int, who: Any) -> list[Row]:
         """What somebody should find of a generation, by the rules of now."""

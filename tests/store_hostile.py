@@ -202,8 +202,22 @@ def replaced(name: str, data: bytes) -> Callable[[Path], None]:
     return attack
 
 
-def flipped(data: bytes, at: int, bit: int = 0) -> bytes:
-    return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+def cut(name: str, size: int) -> Callable[[Path], None]:
+    """Or made longer."""
+
+    def attack(folder: Path) -> None:
+        os.truncate(folder / name, size)
+
+    return attack
+
+
+def flipped(name: str, at: int, bit: int = 0) -> Callable[[Path], None]:
+    def attack(folder: Path) -> None:
+        data = bytearray((folder / name).read_bytes())
+        data[at] ^= 1 << bit
+        (folder / name).write_bytes(data)
+
+    return attack
 
 
 class Bomb:

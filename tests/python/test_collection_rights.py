@@ -36,7 +36,9 @@ def both(tmp_path: Path) -> Iterator[tuple[Collection, Collection, Policy]]:
             yield writer, reader, policy
 
 
-def test_a_change_of_rights_counts_at_once_everywhere(both: tuple[Collection, Collection, Policy]) -> None:
+def test_a_change_of_rights_counts_at_once_everywhere(
+    both: tuple[Collection, Collection, Policy], tmp_path: Path
+) -> None:
     """Without refresh, in snapshots of both, back and forth."""
     writer, reader, policy = both
     rule, nobody = policy.rule("acme", {"a"}), policy.rule("acme", ())
@@ -58,6 +60,8 @@ def test_a_change_of_rights_counts_at_once_everywhere(both: tuple[Collection, Co
     for change, of_alice, of_carol in changes:
         change()
         assert (seen(ALICE), seen(CAROL)) == (of_alice, of_carol)
+    with guarded_at(tmp_path / "kb", "r") as newcomer:  # what segments say of rules is older
+        assert (newcomer.count(principal=ALICE), newcomer.count(principal=CAROL)) == (1, 1)
     for one in readers:
         assert texts_of(one, ALICE) == ["text 1"]
         assert row not in one.search(EYE[0], 5, principal=ALICE).ids
@@ -139,36 +143,34 @@ def test_what_is_revoked_while_its_text_is_read_is_not_given(tmp_path: Path, nam
                 assert READS[name](reader) == ["s1"]
 
 
-def test_a_writer_and_a_reader_do_not_wait_for_one_another(tmp_path: Path) -> None:
+def test_a_writer_and_a_reader_do_not_wait_for_one_another() -> None:
     """Seen red: one held the rights and wanted the catalog, the other the reverse."""
     policy = Policy()
-    with guarded_at(tmp_path / "kb", policy=policy) as kb:
-        stocked(kb, policy)
-        other = guarded_at(tmp_path / "kb", "r")
-        inside, begun = threading.Event(), threading.Event()
-        reading = kb._catalog.reading
+    kb = stocked(Collection.in_memory(policy=policy, dim=DIM), policy)
+    inside, begun = threading.Event(), threading.Event()
+    reading = kb._catalog.reading
 
-        def slow_reading() -> Any:
-            if threading.current_thread() is reader:
-                inside.set()
-                begun.wait(1)
-            return reading()
+    def slow_reading() -> Any:
+        if threading.current_thread() is reader:
+            inside.set()
+            begun.wait(1)
+        return reading()
 
-        reader = threading.Thread(target=lambda: kb.count(principal=ALICE), daemon=True)
-        writer = threading.Thread(
-            target=lambda: kb.put_document("new", "v1", chunks=["n"], vectors=EYE[:1], rule=policy.rule("acme", {"n"})),
-            daemon=True,
-        )
-        kb._rights._state = None  # as after somebody's change
-        kb._catalog.reading = slow_reading  # type: ignore[method-assign]
-        reader.start()
-        assert inside.wait(10)
-        writer.start()
+    def write() -> None:
         begun.set()
-        for one in (reader, writer):
-            one.join(20)
-            assert not one.is_alive(), "hangs"
-        other.close()
+        kb.put_document("new", "v1", chunks=["n"], vectors=EYE[:1], rule=policy.rule("acme", {"n"}))
+
+    reader = threading.Thread(target=lambda: kb.count(principal=ALICE), daemon=True)
+    writer = threading.Thread(target=write, daemon=True)
+    kb._rights._state = None  # as after somebody's change
+    kb._catalog.reading = slow_reading  # type: ignore[method-assign]
+    reader.start()
+    assert inside.wait(10)
+    writer.start()
+    for one in (reader, writer):
+        one.join(20)
+        assert not one.is_alive(), "hangs"
+    kb.close()
 
 
 def test_a_child_sees_a_change_made_after_the_fork(tmp_path: Path) -> None:

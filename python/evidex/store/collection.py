@@ -196,7 +196,9 @@ class Collection(CollectionWriter):
             self._view = view
             self._views.add(view)
             if self._lease is not None:
-                self._lease.renew(min(view.generation for view in self._views))
+                leased = {one._view for one in self._snapshots}  # by themselves
+                read = [view.generation for view in self._views if view is self._view or view not in leased]
+                self._lease.renew(min(read))
             return view.generation
 
     def snapshot(self) -> CollectionSnapshot:
