@@ -8,31 +8,6 @@
 #include "codecs/int8.hpp"
 
 namespace evidex::index {
-namespace {
-
-constexpr std::size_t kCacheLine = 64;
-
-}  // namespace
-
-Bounds::Bounds(const Tile& tile, AlignedBuffer<float>& room)
-    : bytes(codecs::plane_bytes(tile.snapshot.dim)),
-      words(tile.snapshot.words()),
-      codes(tile.count * 2 * bytes),
-      first_place(words) {
-  tile.snapshot.for_each_permitted(tile.allow, 0, words, [&](std::size_t i, std::uint64_t bits) {
-    first_place[i] = places;
-    places += dense(bits) ? RangeScan::kRows : count_bits(bits);
-  });
-  const std::size_t needed = tile.count * places;
-  if (room.size() < needed) room = AlignedBuffer<float>(needed);
-  uppers = room.data();
-  queries.reserve(tile.count);
-  for (std::size_t q = 0; q < tile.count; ++q) {
-    queries.push_back(codecs::bound_query(tile.snapshot.metric, *tile.snapshot.reference, tile.query(q).data(),
-                                          {codes.data() + q * 2 * bytes, 2 * bytes}));
-  }
-}
-
 Estimator::Estimator(const Tile& tile, Bounds& bounds, Level level, std::span<search::TopK> seeds)
     : tile_(tile),
       bounds_(bounds),
@@ -67,17 +42,20 @@ void Estimator::block(std::size_t word, std::uint64_t bits) {
   const std::size_t row = word * kRows;
   const auto [c, at] = tile_.snapshot.place(row);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
-  const auto n = static_cast<std::size_t>(std::bit_width(bits));
+  // All rows, permitted or not: a sequence with gaps is not fetched ahead (benchmarks/NOTES.md).
+  const std::size_t n = std::min(kRows, tile_.snapshot.rows - row);
   score_planes(chunk.high.data() + at * bounds_.bytes, n, sums_.data());
   if (level_ == Level::both) {
     score_planes(chunk.low.data() + at * bounds_.bytes, n, low_sums_.data());
     combine(n);
   }
   tile_.table.codes.unpack(facts(chunk) + at, n, scales_.data(), norms_.data(), residuals_.data());
-  std::array<std::int64_t, kRows> rows;
-  for (std::size_t i = 0; i < kRows; ++i) rows[i] = static_cast<std::int64_t>(row + i);
+  const std::size_t batch = bounds_.take();
+  bounds_.batch(batch) = {bits, word};
+  std::array<std::uint32_t, kRows> rows;
+  for (std::size_t i = 0; i < kRows; ++i) rows[i] = static_cast<std::uint32_t>(row + i);
   for (std::size_t q = 0; q < tile_.count; ++q) {
-    bound(q, n, bounds_.upper(q, word));
+    bound(q, n, bounds_.uppers(q, batch));
     select(q, bits, rows.data());
   }
 }
@@ -86,24 +64,33 @@ void Estimator::collect(std::size_t word, std::uint64_t bits) {
   const std::size_t row = word * kRows;
   const auto [c, at] = tile_.snapshot.place(row);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
-  for (std::size_t place = bounds_.first_place[word]; bits != 0; bits &= bits - 1) {
+  // Kept here, since what is written below might as well be a member for all that the compiler knows.
+  const std::size_t bytes = bounds_.bytes;
+  const bool both = level_ == Level::both;
+  const std::uint8_t* high = chunk.high.data() + at * bytes;
+  const std::uint8_t* low = chunk.low.data() + at * bytes;
+  const kernels::RowFacts* of_rows = facts(chunk) + at;
+  Scattered* some = &waiting_[filling_];
+  std::size_t count = some->count;
+  for (; bits != 0; bits &= bits - 1) {
     const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-    const std::size_t i = at + bit;
-    Scattered& some = waiting_[filling_];
-    some.high[some.count] = chunk.high.data() + i * bounds_.bytes;
-    some.low[some.count] = chunk.low.data() + i * bounds_.bytes;
-    some.facts[some.count] = facts(chunk) + i;
-    some.rows[some.count] = static_cast<std::int64_t>(row + bit);
-    some.places[some.count] = place++;
-    for (std::size_t b = 0; b < bounds_.bytes; b += kCacheLine) {
-      __builtin_prefetch(some.high[some.count] + b);
-      if (level_ == Level::both) __builtin_prefetch(some.low[some.count] + b);
+    some->rows[count] = static_cast<std::uint32_t>(row + bit);
+    some->facts[count] = of_rows + bit;
+    __builtin_prefetch(of_rows + bit);
+    some->high[count] = high + bit * bytes;
+    for (std::size_t b = 0; b < bytes; b += kCacheLine) __builtin_prefetch(high + bit * bytes + b);
+    if (both) {
+      some->low[count] = low + bit * bytes;
+      for (std::size_t b = 0; b < bytes; b += kCacheLine) __builtin_prefetch(low + bit * bytes + b);
     }
-    __builtin_prefetch(some.facts[some.count]);
-    if (++some.count < kRows) continue;
+    if (++count < kRows) continue;
+    some->count = count;
     filling_ = 1 - filling_;
-    score(waiting_[filling_]);
+    some = &waiting_[filling_];
+    score(*some);
+    count = 0;
   }
+  some->count = count;
 }
 
 void Estimator::finish() {
@@ -124,21 +111,21 @@ void Estimator::score(Scattered& some) {
   for (std::size_t i = 0; i < n; ++i) facts[i] = *some.facts[i];
   kernels.unpack(facts.data(), n, scales_.data(), norms_.data(), residuals_.data());
   const std::uint64_t all = ~std::uint64_t{0} >> (kRows - n);
-  std::array<float, kRows> uppers;
+  const std::size_t batch = bounds_.take();
+  bounds_.batch(batch) = {all, BoundBatch::kScattered};
+  std::copy_n(some.rows.data(), n, bounds_.rows(batch));
   for (std::size_t q = 0; q < tile_.count; ++q) {
-    bound(q, n, uppers.data());
-    float* of_query = bounds_.uppers + q * bounds_.places;
-    for (std::size_t i = 0; i < n; ++i) of_query[some.places[i]] = uppers[i];
+    bound(q, n, bounds_.uppers(q, batch));
     select(q, all, some.rows.data());
   }
 }
 
-void Estimator::select(std::size_t q, std::uint64_t bits, const std::int64_t* rows) {
+void Estimator::select(std::size_t q, std::uint64_t bits, const std::uint32_t* rows) {
   search::TopK& seeds = seeds_[q];
   std::uint64_t reached = tile_.table.reach(estimates_.data(), seeds.threshold()) & bits;
   for (; reached != 0; reached &= reached - 1) {
     const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-    seeds.push({estimates_[i], rows[i], tile_.snapshot.group(static_cast<std::size_t>(rows[i]))});
+    seeds.push({estimates_[i], static_cast<std::int64_t>(rows[i]), tile_.snapshot.group(rows[i])});
   }
 }
 

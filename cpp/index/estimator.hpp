@@ -9,35 +9,9 @@
 #include <span>
 #include <vector>
 
-#include "base/aligned_buffer.hpp"
-#include "base/bits.hpp"
-#include "codecs/error_bound.hpp"
-#include "index/tile.hpp"
+#include "index/bounds.hpp"
 
 namespace evidex::index {
-
-/// What the workers of a pre-scan share: the queries' codes, and an upper bound per query and permitted row. A mask
-/// word with many rows has 64 places, so that a block of them is bounded and compared as it lies; one with few has as
-/// many as rows, so that the bounds of a sparse mask stay in the cache.
-struct Bounds {
-  /// `room` is grown where it is too small and may be used again for the next tile.
-  Bounds(const Tile& tile, AlignedBuffer<float>& room);
-
-  static bool dense(std::uint64_t bits) { return count_bits(bits) >= kDense; }
-  float* upper(std::size_t query, std::size_t word) { return uppers + query * places + first_place[word]; }
-
-  std::size_t bytes;  ///< of a plane
-  std::size_t words;
-  AlignedBuffer<std::int8_t> codes;  ///< [queries, 2 * bytes]
-  std::vector<codecs::QueryBounds> queries;
-  AlignedBuffer<std::size_t> first_place;  ///< [words], set where rows are permitted
-  std::size_t places = 0;                  ///< per query
-  float* uppers;                           ///< [queries, places]
-
- private:
-  // Measured (benchmarks/NOTES.md): below this many of 64 rows, fetching their codes one by one is quicker.
-  static constexpr std::size_t kDense = 16;
-};
 
 /// How much of the codes pass 1 reads.
 enum class Level : std::uint8_t { high, both };
@@ -47,10 +21,11 @@ class Estimator {
   /// `seeds` take the best rows by estimate, a hit's id being the row's number.
   Estimator(const Tile& tile, Bounds& bounds, Level level, std::span<search::TopK> seeds);
 
-  /// Permitted rows of one mask word; finish() once at the end.
+  /// Permitted rows of one mask word, each word once; finish() at the end.
   void word(std::size_t index, std::uint64_t bits) {
-    if (Bounds::dense(bits)) {
+    if (bounds_.dense(bits, index == after_block_)) {
       block(index, bits);
+      after_block_ = index + 1;
     } else {
       collect(index, bits);
     }
@@ -66,8 +41,7 @@ class Estimator {
     std::array<const std::uint8_t*, kRows> high;
     std::array<const std::uint8_t*, kRows> low;
     std::array<const kernels::RowFacts*, kRows> facts;
-    std::array<std::int64_t, kRows> rows;
-    std::array<std::size_t, kRows> places;
+    std::array<std::uint32_t, kRows> rows;
   };
 
   void score_planes(const std::uint8_t* planes, std::size_t n, std::int32_t* sums);
@@ -83,7 +57,7 @@ class Estimator {
     bound_(level_ == Level::high ? query.high : query.full, sums_.data() + q * kRows, scales_.data(), norms_.data(),
            residuals_.data(), n, estimates_.data(), uppers);
   }
-  void select(std::size_t q, std::uint64_t bits, const std::int64_t* rows);
+  void select(std::size_t q, std::uint64_t bits, const std::uint32_t* rows);
 
   const Tile& tile_;
   Bounds& bounds_;
@@ -96,6 +70,7 @@ class Estimator {
   std::array<float, kRows> scales_;
   std::array<float, kRows> norms_;
   std::array<float, kRows> residuals_;
+  std::size_t after_block_ = ~std::size_t{0};  // the word that follows the last one read as a block
   // Rows that wait to be scored together: those of one batch are on their way to the cache while the next one fills.
   std::array<Scattered, 2> waiting_;
   std::size_t filling_ = 0;

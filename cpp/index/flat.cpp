@@ -112,10 +112,11 @@ struct Call {
   }
 
   /// Codes first, a few queries at a time. Once they tell too little, they will for the rest of the slice too.
-  void run(const Slice& slice, unsigned workers, AlignedBuffer<float>& room) {
+  void run(const Slice& slice, unsigned workers, BoundRoom& room) {
     Slice rest = slice;
     while (rest.count > 0 && planned.masks[slice.mask].prescan) {
-      const Slice few{slice.mask, rest.first, std::min(rest.count, prescan_queries(snapshot))};
+      const Slice few{slice.mask, rest.first,
+                      std::min(rest.count, prescan_queries(snapshot, planned.masks[slice.mask].permitted))};
       std::optional<std::vector<TopK>> tops = prescan(tile(few), workers, room);
       if (!tops) {
         abandoned += rest.count;
@@ -158,13 +159,13 @@ Trace search(const Snapshot& snapshot, const Query& query, const Plan& planned, 
   const std::size_t workers = planned.workers;
   const std::vector<Slice> whole = call.slices(query.count);
   if (workers == 1 || whole.size() == 1 || query.count < workers) {
-    AlignedBuffer<float> room;
+    BoundRoom room;
     for (const Slice& slice : whole) call.run(slice, planned.workers, room);
   } else {
     const std::vector<Slice> slices = call.slices(query.count / workers + (query.count % workers != 0));
     std::atomic<std::size_t> next{0};
     run_workers(planned.workers, [&](unsigned) {
-      AlignedBuffer<float> room;
+      BoundRoom room;
       for (std::size_t i = next++; i < slices.size(); i = next++) call.run(slices[i], 1, room);
     });
   }

@@ -64,6 +64,16 @@ struct Count {
   void word(std::size_t, std::uint64_t bits) { rows += count_bits(bits); }
 };
 
+/// Counts rows that another one takes.
+struct Counted {
+  std::size_t& rows;
+  Estimator& estimator;
+  void word(std::size_t index, std::uint64_t bits) {
+    rows += count_bits(bits);
+    estimator.word(index, bits);
+  }
+};
+
 /// Shares of the rows that each level leaves over.
 struct Shares {
   double first = 0;
@@ -76,10 +86,13 @@ class Counter {
   Counter(const Tile& tile, Bounds& bounds, std::size_t query, float threshold)
       : first_(tile, bounds, query, threshold, *this), refiner_(tile, bounds, query, threshold, second_) {}
 
-  void sample(const Tile& tile, std::size_t end) {
-    tile.for_each_word(0, end, seen_);
-    tile.for_each_word(0, end, first_);
+  /// Of batches [0, end), which hold so many rows.
+  Shares sample(std::size_t end, std::size_t rows) {
+    first_.read(0, end);
     refiner_.finish();
+    if (tried_ == 0) return {};
+    const double first = static_cast<double>(left_over_) / static_cast<double>(rows);
+    return {first, first * static_cast<double>(second_.rows) / static_cast<double>(tried_)};
   }
   /// What the first level left over.
   void word(std::size_t index, std::uint64_t bits) {
@@ -88,14 +101,8 @@ class Counter {
     tried_ += count_bits(bits);
     refiner_.word(index, bits);
   }
-  Shares shares() const {
-    if (tried_ == 0) return {};
-    const double first = static_cast<double>(left_over_) / static_cast<double>(seen_.rows);
-    return {first, first * static_cast<double>(second_.rows) / static_cast<double>(tried_)};
-  }
 
  private:
-  Count seen_;
   std::size_t left_over_ = 0;
   std::size_t tried_ = 0;
   Count second_;
@@ -103,24 +110,35 @@ class Counter {
   Refiner<Count> refiner_;
 };
 
-/// The first mask words hold the sample: one past the last of them.
-std::size_t sample_end(const Tile& tile) {
+/// The first permitted rows.
+struct Sample {
+  std::size_t rows = 0;
+  std::size_t words = 0;  ///< the first mask words, which hold them
+};
+
+/// Estimates them.
+Sample take_sample(const Tile& tile, Bounds& bounds, std::vector<TopK>& seeds) {
   const std::size_t wanted = tile.permitted / kSampleShare;
-  if (wanted < kLeastSample) return 0;
+  if (wanted < kLeastSample) return {};
   constexpr std::size_t kStep = 16;
-  std::size_t end = 0;
-  for (std::size_t seen = 0; seen < wanted && end < tile.snapshot.words();) {
-    const std::size_t begin = end;
-    end = std::min(begin + kStep, tile.snapshot.words());
-    tile.snapshot.for_each_permitted(tile.allow, begin, end,
-                                     [&](std::size_t, std::uint64_t bits) { seen += count_bits(bits); });
+  Sample sample;
+  Estimator estimator(tile, bounds, Level::high, seeds);
+  Pace pace(tile.stop);
+  while (sample.rows < wanted && sample.words < tile.snapshot.words()) {
+    const std::size_t begin = sample.words;
+    sample.words = std::min(begin + kStep, tile.snapshot.words());
+    Counted counted{sample.rows, estimator};
+    tile.for_each_word(begin, sample.words, counted, pace);
   }
-  return end;
+  estimator.finish();
+  return sample;
 }
 
 /// Judged by the sample's own best rows, as many as its share of the k: the level to read, or none of them.
-std::optional<Level> worthwhile(const Tile& tile, Bounds& bounds, std::size_t end, const std::vector<TopK>& seeds) {
-  if (end == 0) return Level::high;
+std::optional<Level> worthwhile(const Tile& tile, Bounds& bounds, const Sample& sample,
+                                const std::vector<TopK>& seeds) {
+  if (sample.rows == 0) return Level::high;
+  const std::size_t batches = bounds.taken();
   Shares mean;
   for (std::size_t q = 0; q < tile.count; ++q) {
     float threshold = tile.min_score;
@@ -130,9 +148,9 @@ std::optional<Level> worthwhile(const Tile& tile, Bounds& bounds, std::size_t en
       threshold = kth_score(tile, q, few);
     }
     Counter counter(tile, bounds, q, usable_threshold(tile, threshold));
-    counter.sample(tile, end);
-    mean.first += counter.shares().first / static_cast<double>(tile.count);
-    mean.second += counter.shares().second / static_cast<double>(tile.count);
+    const Shares shares = counter.sample(batches, sample.rows);
+    mean.first += shares.first / static_cast<double>(tile.count);
+    mean.second += shares.second / static_cast<double>(tile.count);
   }
   const double later = kBothLater * mean.first;
   const double cost = std::min(later, kBothAtOnce) + kScoring * mean.second;
@@ -146,14 +164,14 @@ bool prescan_pays(std::size_t dim, std::size_t permitted, std::size_t returned, 
   return permitted >= least_coded_rows(dim) && (has_min_score || permitted / kLeastPerHit >= returned);
 }
 
-std::size_t prescan_queries(const Snapshot& snapshot) {
-  const std::size_t bytes_per_query = snapshot.words() * RangeScan::kRows * sizeof(float);
+std::size_t prescan_queries(const Snapshot& snapshot, std::size_t permitted) {
+  const std::size_t batches = Bounds::most(snapshot.words(), permitted, Dense::of(kMostQueries), 1);
+  const std::size_t bytes_per_query = batches * Bounds::kRows * sizeof(float);
   return std::clamp<std::size_t>(kMostBoundBytes / bytes_per_query, 1, kMostQueries);
 }
 
-std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, AlignedBuffer<float>& room) {
-  Bounds bounds(tile, room);
-  const std::size_t words = bounds.words;
+std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, BoundRoom& room) {
+  Bounds bounds(tile, workers + 1, room);  // one more for the sample
   // With a least score given, the threshold is known and nothing needs to be found out.
   const bool seeded = tile.min_score == kNone;
   const auto fresh_seeds = [&] {
@@ -165,16 +183,17 @@ std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, Ali
     ranges.drain([&](std::size_t begin, std::size_t end) { tile.for_each_word(begin, end, estimator); });
     estimator.finish();
   };
-  std::size_t sample = sample_end(tile);
-  std::vector<TopK> seeds = select_from(0, sample, 1, fresh_seeds, estimate);
+  std::vector<TopK> seeds = fresh_seeds();
+  Sample sample = take_sample(tile, bounds, seeds);
   const std::optional<Level> chosen = worthwhile(tile, bounds, sample, seeds);
   if (!chosen) return std::nullopt;
   level = *chosen;
   if (level == Level::both) {  // bounds of one level throughout: the sample is estimated again
-    sample = 0;
+    sample = {};
+    bounds.clear();
     seeds = fresh_seeds();
   }
-  const std::vector<TopK> others = select_from(sample, words, workers, fresh_seeds, estimate);
+  const std::vector<TopK> others = select_from(sample.words, tile.snapshot.words(), workers, fresh_seeds, estimate);
 
   std::vector<float> thresholds(tile.count, tile.min_score);
   for (std::size_t q = 0; q < tile.count; ++q) {
@@ -190,15 +209,15 @@ std::optional<std::vector<TopK>> prescan(const Tile& tile, unsigned workers, Ali
     }
     return tops;
   };
-  return select_from(0, words, workers, fresh, [&](Ranges& ranges, std::span<TopK> tops) {
+  return select_from(0, bounds.taken(), workers, fresh, [&](Ranges& ranges, std::span<TopK> tops) {
     ranges.drain([&](std::size_t begin, std::size_t end) {
       for (std::size_t q = 0; q < tile.count; ++q) {
         RangeScan scan(tile.snapshot, tile.table, tile.query(q).data(), {&tops[q], 1});
         if (level == Level::both) {
-          tile.for_each_word(begin, end, LeftOver(tile, bounds, q, thresholds[q], scan));
+          LeftOver(tile, bounds, q, thresholds[q], scan).read(begin, end);
         } else {
           Refiner refiner(tile, bounds, q, thresholds[q], scan);
-          tile.for_each_word(begin, end, LeftOver(tile, bounds, q, thresholds[q], refiner));
+          LeftOver(tile, bounds, q, thresholds[q], refiner).read(begin, end);
           refiner.finish();
         }
         scan.finish();

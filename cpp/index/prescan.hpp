@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "index/bounds.hpp"
 #include "index/tile.hpp"
 
 namespace evidex::index {
@@ -15,10 +16,10 @@ namespace evidex::index {
 bool prescan_pays(std::size_t dim, std::size_t permitted, std::size_t returned, bool has_min_score);
 
 /// Most queries of a tile, for the memory of their bounds.
-std::size_t prescan_queries(const Snapshot& snapshot);
+std::size_t prescan_queries(const Snapshot& snapshot, std::size_t permitted);
 
 /// The selections of the tile's queries; nothing where the codes tell too little, and the rows should be scanned.
 /// `room` is memory for bounds that the next call can use again.
-std::optional<std::vector<search::TopK>> prescan(const Tile& tile, unsigned workers, AlignedBuffer<float>& room);
+std::optional<std::vector<search::TopK>> prescan(const Tile& tile, unsigned workers, BoundRoom& room);
 
 }  // namespace evidex::index

@@ -50,6 +50,9 @@ class RangeScan {
   static constexpr std::size_t kDense = 32;
 
  private:
+  static constexpr std::size_t kLine = 16;  // floats of a cache line
+  static constexpr std::size_t kAhead = 64;
+
   void block(std::size_t row, std::uint64_t bits) {
     const auto [c, at] = snapshot_.place(row);
     const auto n = static_cast<std::size_t>(std::bit_width(bits));
@@ -67,6 +70,10 @@ class RangeScan {
       float* scratch = decoded_.size() == 0 ? nullptr : decoded_.data() + waiting_ * snapshot_.dim;
       rows_[waiting_] = snapshot_.vector(table_, c, at + bit, scratch);
       numbers_[waiting_] = row + bit;
+      if (scratch == nullptr) {  // its start is on its way while others are collected, the rest follows by itself
+        for (std::size_t i = 0; i < std::min(snapshot_.dim, kAhead); i += kLine)
+          __builtin_prefetch(rows_[waiting_] + i);
+      }
       if (++waiting_ == kRows) flush();
     }
   }

@@ -92,7 +92,7 @@ struct Snapshot {
   template <class F>
   void for_each_permitted(const search::Bitmask& mask, std::size_t begin, std::size_t end, F&& f) const {
     mask.for_each_word(begin, std::min(end, words()), [&](std::size_t i, Word word) {
-      word &= ~dead_word(i);
+      if (dead_rows != 0) word &= ~dead_word(i);
       if (i + 1 == words() && rows % 64 != 0) word &= (Word{1} << (rows % 64)) - 1;
       if (word != 0) f(i, word);
     });

@@ -17,6 +17,27 @@
 
 namespace evidex::index {
 
+/// Looks at the stop flag now and then: looking costs a reading of the clock, so little work does not pay for one.
+class Pace {
+ public:
+  explicit Pace(Stop& stop) : stop_(stop) {}
+
+  /// Before work of about so many multiply-adds.
+  void step(std::size_t work) {
+    if (done_ >= kLeastWork) {
+      stop_.throw_if_requested();
+      done_ = 0;
+    }
+    done_ += work;
+  }
+
+ private:
+  static constexpr std::size_t kLeastWork = std::size_t{1} << 18;
+
+  Stop& stop_;
+  std::size_t done_ = kLeastWork;
+};
+
 struct Tile {
   const Snapshot& snapshot;
   const kernels::Table& table;
@@ -35,25 +56,19 @@ struct Tile {
     return std::vector<search::TopK>(count, search::TopK(keep, min_score, grouped));
   }
 
-  /// Calls scan.word(index, bits) for the permitted rows of mask words [begin, end), and looks at the stop flag
-  /// now and then: looking costs a reading of the clock, so a few rows of a sparse mask do not pay for one.
+  /// Calls scan.word(index, bits) for the permitted rows of mask words [begin, end).
+  template <class Scan>
+  void for_each_word(std::size_t begin, std::size_t end, Scan&& scan, Pace& pace) const {
+    const std::size_t work_per_word = 8 * count * snapshot.dim;  // at eight rows each
+    snapshot.for_each_permitted(allow, begin, end, [&](std::size_t i, std::uint64_t bits) {
+      pace.step(work_per_word);
+      scan.word(i, bits);
+    });
+  }
   template <class Scan>
   void for_each_word(std::size_t begin, std::size_t end, Scan&& scan) const {
-    constexpr std::size_t kWordsPerCheck = 16;
-    constexpr std::size_t kLeastWork = std::size_t{1} << 18;  // multiply-adds, at eight rows per word
-    const std::size_t work_per_word = 8 * count * snapshot.dim;
-    std::size_t work = kLeastWork;
-    for (std::size_t at = begin; at < end; at += kWordsPerCheck) {
-      if (work >= kLeastWork) {
-        stop.throw_if_requested();
-        work = 0;
-      }
-      snapshot.for_each_permitted(allow, at, std::min(at + kWordsPerCheck, end),
-                                  [&](std::size_t i, std::uint64_t bits) {
-                                    scan.word(i, bits);
-                                    work += work_per_word;
-                                  });
-    }
+    Pace pace(stop);
+    for_each_word(begin, end, scan, pace);
   }
 };
 

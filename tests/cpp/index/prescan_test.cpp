@@ -7,7 +7,7 @@
 // the other level, bounds of gathered rows not written, waiting rows forgotten in either stage, dead rows left in, the
 // first mask for all queries, answers not put back into the queries' order, the last row not coded when codes start,
 // float16 rows coded before rounding, rows coded without the reference, one that is not frozen, a norm packed to eight
-// bits, selections of other workers not merged.
+// bits, selections of other workers not merged, no room for the sample's last batch.
 #include "index/prescan.hpp"
 
 #include <cmath>
@@ -171,6 +171,24 @@ TEST(sparse_masks_gather_codes) {
       }
     }
   }
+}
+
+TEST(a_mask_that_needs_all_the_room_for_bounds) {
+  // Every word is a block with no row to spare, but for the first and the last one: a row of the sample and one of the
+  // rest, each in a batch that nothing else shares.
+  Random random(check::seed(), "room");
+  CodedWorld world({25000, 32, kernels::kMetrics[0], {}, Kind::apart, 5}, random);
+  Asked asked;
+  asked.count = 5;
+  constexpr std::size_t kFirst = 40;  // many rows of the words before it were replaced
+  const std::size_t last = (world.rows() - 1) / 64;
+  const std::size_t dense = index::Dense::of(asked.count).alone;
+  std::size_t left = 0;
+  asked.masks.push_back(pick(world.rows(), [&](std::size_t r) {
+    if (r % 64 == 0) left = r / 64 < kFirst ? 0 : r / 64 == kFirst || r / 64 == last ? 1 : dense;
+    return left > 0 && !world.model().layout()[r].dead && left-- > 0;
+  }));
+  CHECK_EQ(world.compare(asked).only().permitted, (last - kFirst - 1) * dense + 2);
 }
 
 TEST(dead_and_forbidden_rows_that_would_win_do_not_raise_the_threshold) {
