@@ -54,7 +54,6 @@ def evidex_tens(folder: Path, vectors: Floats, query: Floats) -> None:
 
 def sqlite_vec(folder: Path, vectors: Floats, query: Floats) -> None:
     import pysqlite3 as sqlite3  # the standard one is often built without extensions
-
     import sqlite_vec as extension
 
     connection = sqlite3.connect(folder / "vec.sqlite", isolation_level=None)
@@ -87,7 +86,9 @@ def lancedb(folder: Path, vectors: Floats, query: Floats) -> None:
     import pyarrow as pa
 
     dim = vectors.shape[1]
-    kind = pa.schema([("id", pa.int64()), ("vector", pa.list_(pa.float32(), dim)), ("text", pa.string()), ("tenant", pa.string())])
+    kind = pa.schema(
+        [("id", pa.int64()), ("vector", pa.list_(pa.float32(), dim)), ("text", pa.string()), ("tenant", pa.string())]
+    )
     table = database.connect(folder / "lance").create_table("rows", schema=kind)
     for first in range(0, len(vectors), BATCH):
         some = vectors[first : first + BATCH]
@@ -176,8 +177,13 @@ def opening(folder: Path, rows: int = 1_000_000, dim: int = 384) -> None:
             for first in range(0, rows, 100_000):
                 vectors = rng.standard_normal((100_000, dim), dtype=np.float32)
                 some = (
-                    Document(f"d{first + at}", "1", chunks=[f"{first + at + c}" for c in range(10)],
-                             vectors=vectors[at : at + 10], rule=rule)
+                    Document(
+                        f"d{first + at}",
+                        "1",
+                        chunks=[f"{first + at + c}" for c in range(10)],
+                        vectors=vectors[at : at + 10],
+                        rule=rule,
+                    )
                     for at in range(0, len(vectors), 10)
                 )
                 kb.put_documents(some, batch=100_000)
@@ -186,15 +192,18 @@ def opening(folder: Path, rows: int = 1_000_000, dim: int = 384) -> None:
     children = []
     for _ in range(2):
         child = subprocess.Popen(
-            [sys.executable, "-c", OPEN, str(path), str(query)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", OPEN, str(path), str(query)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
         )
         assert child.stdout is not None
         found = json.loads(child.stdout.readline())
         children.append(child)
         print(
             f"opened in {found['open_ms']:.1f} ms, {found['private_kb'] / 1024:.1f} MiB private; searches "
-            f"{', '.join(f'{one:.1f}' for one in found['search_ms'])} ms, then {found['private_after_kb'] / 1024:.1f} MiB "
-            f"private; of the mapped files {found['npy_after_kb']}"
+            f"{', '.join(f'{one:.1f}' for one in found['search_ms'])} ms, "
+            f"then {found['private_after_kb'] / 1024:.1f} MiB private; of the mapped files {found['npy_after_kb']}"
         )
     for child in children:
         child.communicate("")

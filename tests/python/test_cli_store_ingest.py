@@ -213,6 +213,8 @@ def test_the_encoder_is_the_one_the_collection_was_made_with(shell: Shell) -> No
     assert counts(shell.ingest(shell.docs)) == (1, 0, 1, 0)  # as stored
     assert counts(shell.ingest(shell.docs, "--encoder", "hashing")) == (0, 0, 2, 0)
     assert "made with 64, not 32" in shell.run("ingest", shell.docs, shell.kb, "--dim", 32, code=1)[1]
+    assert counts(shell.ingest(shell.docs, "--encoder", "none")) == (0, 0, 2, 0)  # nothing to encode
+    shell.write(c="three")
     report = shell.ingest(shell.docs, "--encoder", "none", code=3)
     assert "opened without an encoder" in report["listed"][0]["reason"]
 

@@ -254,6 +254,7 @@ def test_ctrl_c_ends_a_long_call(folder: Path) -> None:
                 raise AssertionError("nobody interrupted it")
             except KeyboardInterrupt:
                 say(time.monotonic())
+            collection.refresh()  # it may have come between the batch and looking at it
             count = len(collection)
             collection.verify()
             collection.put_document(f"after {delay}", "1", chunks=["more"], vectors=np.ones((1, 256)))
