@@ -68,8 +68,8 @@ std::shared_ptr<Segment> mapped(std::size_t dim, int codec, std::size_t rows,
 
 /// A read-only array over memory of the segment, which it keeps alive.
 py::array view(const std::shared_ptr<Segment>& segment, const py::dtype& type, const Shape& shape, const void* data) {
-  auto* owner = new std::shared_ptr<Segment>(segment);
-  const py::capsule keeper(owner, [](void* p) { delete static_cast<std::shared_ptr<Segment>*>(p); });
+  const auto* owner = new std::shared_ptr<const Segment>(segment);
+  const py::capsule keeper(owner, [](void* p) { delete static_cast<std::shared_ptr<const Segment>*>(p); });
   py::array array(type, shape, Shape{}, data, keeper);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;

@@ -39,14 +39,14 @@ class Chunk {
         owners(own_owners_.data(), rows) {}
 
   /// Over memory of others; only the owners, which no file knows, are its own.
-  Chunk(std::span<std::byte> vectors_, std::span<std::int64_t> ids_, std::span<std::int64_t> groups_,
+  Chunk(std::span<std::byte> of_vectors, std::span<std::int64_t> of_ids, std::span<std::int64_t> of_groups,
         std::vector<Keeper> keepers)
-      : own_owners_(ids_.size()),
+      : own_owners_(of_ids.size()),
         keepers_(std::move(keepers)),
-        vectors(vectors_),
-        ids(ids_),
-        groups(groups_),
-        owners(own_owners_.data(), ids_.size()) {}
+        vectors(of_vectors),
+        ids(of_ids),
+        groups(of_groups),
+        owners(own_owners_.data(), of_ids.size()) {}
   Chunk(const Chunk&) = delete;
   Chunk& operator=(const Chunk&) = delete;
 
@@ -70,14 +70,14 @@ class CodeChunk {
         high(reinterpret_cast<std::uint8_t*>(facts.data() + rows), rows * plane_bytes),
         low(high.data() + rows * plane_bytes, rows * plane_bytes) {}
 
-  /// Over memory of others. `facts_` holds those of the high planes first, then those of both.
-  CodeChunk(std::span<kernels::RowFacts> facts_, std::span<std::uint8_t> high_, std::span<std::uint8_t> low_,
+  /// Over memory of others. `of_facts` holds those of the high planes first, then those of both.
+  CodeChunk(std::span<kernels::RowFacts> of_facts, std::span<std::uint8_t> of_high, std::span<std::uint8_t> of_low,
             std::vector<Keeper> keepers)
       : keepers_(std::move(keepers)),
-        high_facts(facts_.first(facts_.size() / 2)),
-        facts(facts_.last(facts_.size() / 2)),
-        high(high_),
-        low(low_) {}
+        high_facts(of_facts.first(of_facts.size() / 2)),
+        facts(of_facts.last(of_facts.size() / 2)),
+        high(of_high),
+        low(of_low) {}
   CodeChunk(const CodeChunk&) = delete;
   CodeChunk& operator=(const CodeChunk&) = delete;
 

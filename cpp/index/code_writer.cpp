@@ -72,7 +72,7 @@ void attach_codes(Snapshot& next, const Segment& segment, Stop& stop) {
   }
   if (!next.reference) return;
   const bool same = segment.codes && (segment.reference == next.reference || *segment.reference == *next.reference);
-  auto grown = std::make_shared<CodeChunkList>(*next.codes);
+  const auto grown = std::make_shared<CodeChunkList>(*next.codes);
   for (std::size_t c = grown->size(); c < next.map->size(); ++c) {
     const bool given = same && c + 1 == next.map->size();
     grown->push_back(given ? segment.codes

@@ -25,7 +25,7 @@ constexpr std::uint64_t kEndOfIds = std::uint64_t{1} << 63;
 
 }  // namespace
 
-RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, Storage storage) {
+RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, const Storage& storage) {
   if (storage.codec == codecs::Codec::int8 && dim > codecs::kMostCodedDim) {
     throw InvalidInput("dim: codec int8 holds at most " + std::to_string(codecs::kMostCodedDim) +
                        " components per row, got " + std::to_string(dim) + "; use float16 or float32");

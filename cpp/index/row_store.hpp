@@ -51,7 +51,7 @@ struct Found {
 /// Each write happens whole or throws and changes nothing.
 class RowStore {
  public:
-  RowStore(std::size_t dim, const kernels::Metric& metric, Storage storage = {});
+  RowStore(std::size_t dim, const kernels::Metric& metric, const Storage& storage = {});
 
   /// Throws InvalidInput for an id that is negative, repeated in the batch, or already stored, and for a group that
   /// would have two rules.
