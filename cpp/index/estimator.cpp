@@ -42,8 +42,8 @@ void Estimator::block(std::size_t word, std::uint64_t bits) {
   const std::size_t row = word * kRows;
   const auto [c, at] = tile_.snapshot.place(row);
   const CodeChunk& chunk = *(*tile_.snapshot.codes)[c];
-  // All rows, permitted or not: a sequence with gaps is not fetched ahead (benchmarks/NOTES.md).
-  const std::size_t n = std::min(kRows, tile_.snapshot.rows - row);
+  // All rows of the chunk, permitted or not: a sequence with gaps is not fetched ahead (benchmarks/NOTES.md).
+  const std::size_t n = std::min(kRows, tile_.snapshot.rows_of_chunk(c) - at);
   score_planes(chunk.high.data() + at * bounds_.bytes, n, sums_.data());
   if (level_ == Level::both) {
     score_planes(chunk.low.data() + at * bounds_.bytes, n, low_sums_.data());
