@@ -14,7 +14,9 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=range(len(BLOCKS)))
 def test_example(block: str, capsys: pytest.CaptureFixture[str]) -> None:
-    promised = [line.split("  # ")[1] for line in block.splitlines() if line.lstrip().startswith("print(") and "  # " in line]
+    promised = [
+        line.split("  # ")[1] for line in block.splitlines() if line.lstrip().startswith("print(") and "  # " in line
+    ]
     assert promised
     exec(compile(block, "README.md", "exec"), {})
     assert capsys.readouterr().out.splitlines() == promised

@@ -73,8 +73,8 @@ class CollectionWriter(CollectionReader):
             InvalidInput: If the revision is stored with other content or was retired, or for what cannot be stored:
                 blank or overlong texts, NUL, lone surrogates, wrong vectors or metadata.
             AccessError: For a document without a rule in a guarded collection.
-            NotStored: If it cannot be made durable. Nothing is changed by a call that raises one of these. An interrupt may
-                come just after the change was made durable; the next :meth:`refresh` shows it.
+            NotStored: If it cannot be made durable. Nothing is changed by a call that raises one of these. An
+                interrupt may come just after the change was made durable; the next :meth:`refresh` shows it.
         """
         return self.put_documents([Document(source, revision, text, chunks, vectors, rule, metadata, chunker)])
 
