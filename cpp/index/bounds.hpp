@@ -36,8 +36,8 @@ struct Dense {
 
   static Dense of(std::size_t queries) {
     if (queries == 1) return {20, 8};
-    const std::size_t sums = std::min<std::size_t>(16 + 8 * queries, 48);
-    return {sums, sums};
+    if (queries < 4) return {24, 24};
+    return {48, 48};
   }
 };
 

@@ -184,6 +184,28 @@ TEST(codes_start_when_there_are_rows_enough_and_their_mean_is_of_stored_rows) {
   CHECK(twins.compare(10, random) > 0);
 }
 
+// Seen red, with the address sanitizer, with blocks that reach as far as the rows of the snapshot.
+TEST(a_block_at_the_end_of_a_segment_reads_no_further) {
+  Random random(check::seed(), "end");
+  RowStore store(kDim, kMetrics[0]);
+  const Rows rows = rows_of(2540, random);  // 44 in the last word
+  Segment segment = check::encoded(*store.snapshot(), rows);
+  // Each part by itself, as files are mapped.
+  std::vector<kernels::RowFacts> facts(segment.codes->high_facts.begin(), segment.codes->high_facts.end());
+  facts.insert(facts.end(), segment.codes->facts.begin(), segment.codes->facts.end());
+  std::vector<std::uint8_t> high(segment.codes->high.begin(), segment.codes->high.end());
+  std::vector<std::uint8_t> low(segment.codes->low.begin(), segment.codes->low.end());
+  segment.codes = std::make_shared<index::CodeChunk>(facts, high, low, std::vector<index::Keeper>{});
+  (void)check::attach(store, segment, rows);
+  const Rows more = rows_of(70, random);
+  (void)check::attach(store, check::encoded(*store.snapshot(), more), more);
+  RowStore plain(kDim, kMetrics[0]);
+  Stop stop;
+  plain.add(rows.batch(), stop);
+  plain.add(more.batch(), stop);
+  CHECK(check::require_alike(*store.snapshot(), *plain.snapshot(), 12, random) > 0);
+}
+
 TEST(no_codes_where_a_store_wants_none) {
   Random random(check::seed(), "unwanted");
   Twins twins(kDim, kMetrics[0], {Codec::float32, false});
