@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +46,6 @@ def evidex(folder: Path, vectors: Floats, query: Floats, chunks: int = 1) -> Non
     with Collection.open(folder / "kb", "rw", policy=policy, dim=vectors.shape[1], metric="ip") as kb:
         kb.put_documents(documents(vectors, rule, chunks), batch=BATCH)
         assert kb.search(query, 10, principal=ALICE).counts[0] == 10
-
-
-def evidex_tens(folder: Path, vectors: Floats, query: Floats) -> None:
-    evidex(folder, vectors, query, 10)
 
 
 def sqlite_vec(folder: Path, vectors: Floats, query: Floats) -> None:
@@ -102,7 +98,7 @@ def lancedb(folder: Path, vectors: Floats, query: Floats) -> None:
 
 SYSTEMS: dict[str, Callable[[Path, Floats, Floats], None]] = {
     "evidex": evidex,
-    "evidex, documents of 10 chunks": evidex_tens,
+    "evidex, documents of 10 chunks": partial(evidex, chunks=10),
     "sqlite-vec": sqlite_vec,
     "lancedb": lancedb,
 }
@@ -211,10 +207,8 @@ def opening(folder: Path, rows: int = 1_000_000, dim: int = 384) -> None:
 
 def written() -> int:
     """Bytes this process had written to disk so far."""
-    for line in Path("/proc/self/io").read_text(encoding="ascii").splitlines():
-        if line.startswith("write_bytes:"):
-            return int(line.split()[1])
-    return 0
+    lines = Path("/proc/self/io").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("write_bytes:"))
 
 
 def revise(folder: Path) -> None:
@@ -223,7 +217,6 @@ def revise(folder: Path) -> None:
     policy = Policy()
     rule = policy.rule("acme", {"staff"})
     path = folder / "revise"
-    shutil.rmtree(path, ignore_errors=True)
     with Collection.open(path, "rw", policy=policy, dim=384, metric="ip") as kb:
         kb.put_documents(documents(vectors, rule, 1), batch=BATCH)
         took, bytes_of = [], []
@@ -251,8 +244,6 @@ def compact(folder: Path) -> None:
     policy = Policy()
     rule = policy.rule("acme", {"staff"})
     path, fresh = folder / "rounds", folder / "fresh"
-    for one in (path, fresh):
-        shutil.rmtree(one, ignore_errors=True)
     with Collection.open(path, "rw", policy=policy, dim=384, metric="ip") as kb:
         kb.put_documents(documents(rows[:10_000], rule, 10), batch=BATCH)
         for turn in range(100):
@@ -289,7 +280,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     given = parser.parse_args()
     print(machine())
-    folder = Path(tempfile.mkdtemp()) if given.folder is None else given.folder
+    folder = given.folder or Path(tempfile.mkdtemp())
     folder.mkdir(exist_ok=True)
     parts: dict[str, Callable[[], None]] = {
         "ingest": lambda: ingest(folder, given.rounds),
@@ -304,5 +295,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("EVIDEX_THREADS", "1")
     main()
