@@ -10,6 +10,8 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -218,20 +220,22 @@ def large(rows: int, dim: int) -> Document:
 
 
 def test_other_threads_run_while_a_collection_works(folder: Path) -> None:
-    """A tenth of what they do beside a sleep, or more: where a call keeps the lock it is next to nothing (case C9)."""
+    """Half of what they do beside a sleep, or more, in the best of a few calls: the machine may be busy (case C9)."""
     with Collection.open(folder, "rw", policy=UNRESTRICTED, dim=512) as collection:
         given = large(12_000, 512)
         counter = Counter()
         idle, _ = counter.rate(lambda: time.sleep(0.3))
         queries = np.random.default_rng(2).standard_normal((400, 512)).astype(np.float32)
-        calls: dict[str, Callable[[], object]] = {
-            "put_documents": lambda: collection.put_documents([given]),
-            "search": lambda: collection.search(queries, 5, threads=1),
-            "compact": collection.compact,
+        calls: dict[str, Callable[[int], object]] = {
+            "put_documents": lambda turn: collection.put_documents([replace(given, revision=f"r{turn}")]),
+            "search": lambda _: collection.search(queries, 5, threads=1),
+            "compact": lambda _: collection.compact(),
         }
         for name, call in calls.items():
-            rate, lasted = counter.rate(call)
-            assert rate >= 0.1 * idle, f"{name}: {rate:.0f} of {idle:.0f} ticks a second, in {lasted:.2f} s"
+            rates: list[float] = []
+            while len(rates) < 5 and max(rates, default=0) < 0.5 * idle:
+                rates.append(counter.rate(partial(call, len(rates)))[0])
+            assert max(rates) >= 0.5 * idle, f"{name}: {rates} of {idle:.0f} ticks a second"
 
 
 @pytest.mark.long  # once, in a full run, the child ended without a word: to be looked into
