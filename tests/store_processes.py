@@ -37,11 +37,11 @@ class Child:
         self._status: int | None = None
 
     def hear(self) -> Any:
-        """The next value; raises EOFError when there is none any more."""
+        """The next value; raises EOFError, which says how it ended, when there is none any more."""
         try:
             kind, value = pickle.load(self._file)
-        except pickle.UnpicklingError as error:
-            raise EOFError from error  # it was killed while it spoke
+        except (EOFError, pickle.UnpicklingError) as error:  # the latter when it was killed while it spoke
+            raise EOFError(f"the child ended with {self.end()}") from error
         if kind == "failed":
             raise AssertionError(f"in the child: {value}")
         return value
@@ -83,6 +83,7 @@ def _run(work: Callable[[Callable[[object], None]], object], writing: int) -> No
     status = 0
     try:
         signal.alarm(HANG)
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
         work(functools.partial(send, "said"))
     except BaseException:
         status = 1
