@@ -76,7 +76,7 @@ def utf8(value: object, name: str) -> str:
 
 def members(value: Iterable[_T], name: str) -> tuple[_T, ...]:
     """The items of an iterable; a str is refused, as it would fall apart into characters."""
-    if isinstance(value, (str, bytes)) or not isinstance(value, Iterable):
+    if type(value) not in (list, tuple) and (isinstance(value, (str, bytes)) or not isinstance(value, Iterable)):
         refuse(name, value, "an iterable of items", "wrap a single item in a list")
     return tuple(value)
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 
 import numpy.typing as npt
 
@@ -54,8 +55,7 @@ class Document:
     chunker: Chunker | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A document that was checked: what is written."""
 
     tenant: str

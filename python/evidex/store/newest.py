@@ -36,19 +36,22 @@ def newest_view(before: View | None, settings: Settings, catalog: Catalog, segme
         there = set(family.begin)
         for one in living_segments(catalog, above=max(there, default=0)):
             family.attach(segments, one, components)
-        changed = _changed_places(catalog, None if before is None else before.generation)
+        changed = _changed_places(catalog, None if before is None else before.generation, max(there, default=0))
         family.mark([place[:3] for place in changed if not place[3]], dead=True)
         family.mark([place[:3] for place in changed if place[3] and place[0] in there], dead=False)
         return View(family, family.store.snapshot(), generation)
 
 
-def _changed_places(catalog: Catalog, since: int | None) -> list[tuple[int, int, int, int]]:
-    """``(segment, first, rows, visible)`` of what came or went since a generation, or of all that ever went."""
-    which = "died IS NOT NULL" if since is None else "born > ? OR died > ?"
+def _changed_places(catalog: Catalog, since: int | None, newest: int) -> list[tuple[int, int, int, int]]:
+    """``(segment, first, rows, visible)`` of what went since a generation, or of all that ever went.
+
+    And of what came back since in segments up to ``newest``: rows of later ones are there from the beginning.
+    """
+    which = "died IS NOT NULL" if since is None else "died > ? OR (born > ? AND segment <= ?)"
     found = catalog.all(
         "SELECT segment, first, rows, max(died IS NULL) FROM places JOIN revisions ON number = revision "
         f"WHERE (segment, first) IN (SELECT segment, first FROM places WHERE {which}) GROUP BY segment, first",
-        () if since is None else (since, since),
+        () if since is None else (since, since, newest),
         "iiii",
     )
     return [(segment, first, rows, visible) for segment, first, rows, visible in found]

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from json.encoder import encode_basestring_ascii as _json
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,8 +28,7 @@ __all__ = ["Publisher"]
 _AT_ONCE = 400
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """A document that is stored: its number, stored rule, and revisions as ``name -> (number, digest, visible)``."""
 
     number: int
@@ -54,7 +52,8 @@ class _Batch:
     def document(self, one: Prepared, rule: int | None) -> _Known:
         """A document that was not there."""
         # By its name alone: the groups that a search gives away say nothing of documents that are hidden.
-        number = row_of(hashlib.sha256(json.dumps([one.tenant, one.source]).encode()).digest())
+        named = f"[{_json(one.tenant)}, {_json(one.source)}]"
+        number = row_of(hashlib.sha256(named.encode()).digest())
         self.rows["documents"].append((number, one.tenant, one.source, rule, 0))
         return _Known(number, rule, {})
 

@@ -239,7 +239,9 @@ class CollectionWriter(CollectionReader):
 
     def _publish(self, batch: list[Prepared]) -> list[bool]:
         self._writing()
-        new = self._publisher.new(batch)  # what is there already is not encoded again
+        new = [True] * len(batch)
+        if any(one.vectors is None for one in batch):
+            new = self._publisher.new(batch)  # what is there already is not encoded again
         vectors = vectors_of(batch, new, self._settings, self._encoder)
         with self._writing():
             new = self._publisher.put(self._now().family.store, batch, vectors)
