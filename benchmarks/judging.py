@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evidex.bench import harness, records, report
+from evidex.bench import harness, lines, records, report
 from evidex.bench.datasets import Dataset
 
 EVIDEX, PLAIN, ONE_THREAD = harness.BASE, "systems:Plain", "systems:OneThread"
@@ -68,7 +68,7 @@ class Bench:
         for record in harness.run(data or self.data, made, self.progress):
             done.append(record)
             if self.out is not None:
-                records.append(self.out, record)
+                lines.append(self.out, record)
             if record.status == "failed":
                 self.failed.append(f"line {line}: {record.system.given}: {record.reason}")
             if record.system.given in _EXACT and record.answers is not None:

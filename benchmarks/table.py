@@ -23,7 +23,7 @@ from judging import Bench, Row
 from lines import LINES
 
 from evidex import EvidexError, _core
-from evidex.bench import datasets, records
+from evidex.bench import datasets, lines
 
 METRICS = {"ip": "inner_product", "cosine": "cosine", "l2": "squared_l2"}
 
@@ -37,7 +37,7 @@ def main() -> None:
     try:
         data = _data(given)
         if given.out is not None:
-            records.require_writable(given.out)
+            lines.require_writable(given.out)
     except EvidexError as error:
         raise SystemExit(str(error)) from error
     bench = Bench(

@@ -16,7 +16,7 @@ import pytest
 
 import reference
 from evidex import InvalidInput
-from evidex.bench import measure, records, report, truth
+from evidex.bench import lines, measure, records, report, truth
 
 
 def percentile(values: list[float], share: float) -> float:
@@ -176,7 +176,7 @@ def parts(kind: Any) -> list[Any]:
 def test_every_field_of_a_record_is_documented() -> None:
     text = records.__doc__ or ""
     kinds = parts(records.Record)
-    assert len(kinds) == 9
+    assert len(kinds) == 10
     for kind in kinds:
         block = re.search(rf"^{kind.__name__}(?::[^\n]*)?\n((?:    [^\n]*\n)+)", text, flags=re.M)
         assert block, kind
@@ -186,16 +186,16 @@ def test_every_field_of_a_record_is_documented() -> None:
 
 def test_a_record_is_one_line_of_json_and_files_grow(tmp_path: Path) -> None:
     record = example()
-    assert json.loads(records.as_line(record)) == record.to_dict()
+    assert json.loads(lines.as_line(record)) == record.to_dict()
     with pytest.raises(ValueError, match="JSON compliant"):
-        records.as_line(example(latency=records.Latency(float("nan"), 1, 1, 1)))
+        lines.as_line(example(latency=records.Latency(float("nan"), 1, 1, 1)))
     path = tmp_path / "out.jsonl"
-    records.require_writable(path)
-    records.append(path, record)
-    records.append(path, record)
+    lines.require_writable(path)
+    lines.append(path, record)
+    lines.append(path, record)
     assert [json.loads(line) for line in path.read_text().splitlines()] == [record.to_dict()] * 2
     with pytest.raises(InvalidInput, match="cannot be written"):
-        records.require_writable(tmp_path / "absent" / "out.jsonl")
+        lines.require_writable(tmp_path / "absent" / "out.jsonl")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", record.date)
 
 

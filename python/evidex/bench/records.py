@@ -6,11 +6,11 @@ that a failed system never reached, is null. Times are wall-clock, sizes are byt
 
 Record
     version     int, of this format
-    benchmark   what was asked: ``exact``, ``filtered``; later ``ann``, ``sparse``, ``ingest``, ``pipeline``
+    benchmark   what was asked: ``exact``, ``filtered``, ``ann``; later ``sparse``, ``ingest``, ``pipeline``
     date        start of the run, UTC, ISO 8601 to the second
     status      ``ok``; ``failed`` (an error, a crash, no answer in time); ``left_out`` (the system cannot do this)
     reason      why it is not ``ok``, with the end of what the system wrote to standard error, else null
-    machine, data, setting, system, build, answers, latency, ratio    the objects below
+    machine, data, setting, system, build, answers, latency, ratio, sweep    the objects below
 
 Machine: where it ran, the same in every record of a run
     processor, system, python, numpy    names and versions
@@ -85,17 +85,22 @@ Ratio: paired by round; null for the base itself
     confidence  of the interval, 0.95
     rounds      pairs it rests on; with few the interval is too narrow
     resamples   of the bootstrap; its seed is the setting's
+
+Sweep: which point of a grid of parameters this is (``ann``); null in other benchmarks
+    build, search       the parameters of this point, those of building and those of searching: objects of plain values
+    grid                every value that was tried: object of lists by name of parameter
+    tuned_on, queries   ``[first, end)`` of the queries on which parameters are chosen, and of those reported on
+    tuned_recall, tuned_queries_per_s   on the former, or null if it failed before; answers and latency are of the
+                        latter
+    chosen              whether on the former no other point of its system was both as right and faster, or both as fast
+                        and more right: the Pareto front
 """
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from datetime import datetime, timezone
-from pathlib import Path
 from typing import Any, Literal
-
-from ..errors import InvalidInput
 
 __all__ = [
     "VERSION",
@@ -108,10 +113,8 @@ __all__ = [
     "Record",
     "Setting",
     "Status",
+    "Sweep",
     "System",
-    "append",
-    "as_line",
-    "require_writable",
     "utc_now",
 ]
 
@@ -224,6 +227,20 @@ class Ratio:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """A point of a grid of parameters."""
+
+    build: dict[str, Any]
+    search: dict[str, Any]
+    grid: dict[str, list[Any]]
+    tuned_on: tuple[int, int]
+    queries: tuple[int, int]
+    tuned_recall: float | None
+    tuned_queries_per_s: float | None
+    chosen: bool
+
+
+@dataclass(frozen=True)
 class Record:
     """One system in one setting."""
 
@@ -240,6 +257,7 @@ class Record:
     answers: Answers | None
     latency: Latency | None
     ratio: Ratio | None
+    sweep: Sweep | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -249,29 +267,3 @@ class Record:
 def utc_now() -> str:
     """The date of a record."""
     return datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def as_line(record: Record) -> str:
-    """One line of JSON; NaN and infinity are refused, since JSON has neither."""
-    return json.dumps(record.to_dict(), ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def require_writable(path: Path) -> None:
-    """Fails before a long run, not after it.
-
-    Raises:
-        InvalidInput: If the file cannot be opened for appending.
-    """
-    try:
-        with path.open("a", encoding="utf-8"):
-            pass
-    except OSError as error:
-        raise InvalidInput(
-            f"out: {path} cannot be written: {error.strerror}; name a file in a folder that exists"
-        ) from error
-
-
-def append(path: Path, record: Record) -> None:
-    """Adds a line to the file."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(as_line(record))

@@ -8,7 +8,7 @@ import itertools
 from pathlib import Path
 
 from .. import _checks
-from ..bench import datasets, harness, masks, peers, records, report
+from ..bench import datasets, harness, lines, masks, peers, records, report
 from ..errors import EvidexError, InvalidInput
 from ._output import add_json_flag, print_json, progress, table
 
@@ -79,7 +79,7 @@ def run(given: argparse.Namespace) -> None:
     if len(set(plan_peers)) < len(plan_peers) or harness.BASE in plan_peers:
         raise InvalidInput(f"peers: expected distinct names besides {harness.BASE}, got {given.peers!r}")
     if given.out is not None:
-        records.require_writable(given.out)
+        lines.require_writable(given.out)
     data = _data(given)
     plan = harness.Plan(
         benchmark=given.benchmark,
@@ -97,7 +97,7 @@ def run(given: argparse.Namespace) -> None:
     for record in harness.run(data, plan, progress):
         done.append(record)
         if given.out is not None:
-            records.append(given.out, record)
+            lines.append(given.out, record)
     if given.json:
         print_json({"records": [record.to_dict() for record in done]})
     else:
