@@ -211,6 +211,28 @@ inline Block prepare_widen(World& w) {
   };
 }
 
+/// Positions of a code with four dimensions to each.
+inline std::size_t lookup_positions(const World& w) {
+  constexpr std::size_t kDims = 4 * kernels::kLookupGroup;
+  return (w.dim + kDims - 1) / kDims * kernels::kLookupGroup;
+}
+
+inline Block prepare_lookup_sums(World& w) {
+  const std::size_t positions = lookup_positions(w);
+  const auto* codes = w.rows<std::uint8_t>(positions / 2);
+  auto* tables = w.room<std::uint8_t>(positions * kernels::kLookupEntries);
+  for (std::size_t i = 0; i < positions * kernels::kLookupEntries; ++i) tables[i] &= kernels::kMostEntry;
+  auto* sums = w.room<std::uint16_t>(kRows);
+  return [=, &w] { w.table.lookups.sums(codes, tables, positions, sums); };
+}
+
+inline Block prepare_lookup_estimates(World& w) {
+  const auto* sums = w.rows<std::uint16_t>(1);
+  const auto* facts = w.rows<kernels::LookupFacts>(1);
+  float* estimates = w.room<float>(kRows);
+  return [=, &w] { w.table.lookups.estimates({0.5F, 0.25F, 0x1p-10F}, sums, facts, estimates); };
+}
+
 inline std::vector<Slot> all_slots() {
   std::vector<Slot> slots;
   for (const kernels::Metric& metric : kernels::kMetrics) add_metric_slots(metric, slots);
@@ -224,11 +246,15 @@ inline std::vector<Slot> all_slots() {
   slots.push_back({"decode", "components from planes", "both planes", false, kLanes, prepare_decode});
   slots.push_back({"narrow", "float32 to float16", "the components", false, kLanes, prepare_narrow});
   slots.push_back({"widen", "float16 to float32", "the halves", false, kLanes, prepare_widen});
+  slots.push_back({"lookup sums", "sums of table entries over 4-bit codes of four dimensions each", "the code", false,
+                   kLanes, prepare_lookup_sums});
+  slots.push_back({"lookup estimates", "estimates of scores from those sums", "sum and facts", false, kLanes,
+                   prepare_lookup_estimates});
   return slots;
 }
 
 // What is no slot: three names.
-static_assert((sizeof(Table) - 3 * sizeof(std::string_view)) / sizeof(void*) == 4 * kernels::kMetrics.size() + 9,
+static_assert((sizeof(Table) - 3 * sizeof(std::string_view)) / sizeof(void*) == 4 * kernels::kMetrics.size() + 11,
               "list the new slot above");
 
 }  // namespace evidex::counts

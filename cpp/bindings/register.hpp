@@ -10,6 +10,7 @@ void register_cpu(pybind11::module_& m);
 void register_access(pybind11::module_& m);
 void register_bitmask(pybind11::module_& m);
 void register_segment(pybind11::module_& m);
+void register_lookup(pybind11::module_& m);
 void register_row_store(pybind11::module_& m);
 void register_testing(pybind11::module_& m);
 

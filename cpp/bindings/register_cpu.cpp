@@ -36,8 +36,8 @@ py::list isas() {
       }
     }
     slots["reach"] = status.table->reach_kind;
-    for (const char* loop :
-         {"nibble scan", "nibble tile", "unpack", "quantise", "measure", "decode", "narrow", "widen"}) {
+    for (const char* loop : {"nibble scan", "nibble tile", "unpack", "quantise", "measure", "decode", "narrow", "widen",
+                             "lookup sums", "lookup estimates"}) {
       slots[loop] = status.table->lanes_kind;
     }
     py::dict entry;

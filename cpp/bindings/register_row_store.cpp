@@ -155,6 +155,11 @@ py::tuple find(const RowStore& store, const Array<std::int64_t>& ids) {
   return py::make_tuple(std::const_pointer_cast<Snapshot>(found.snapshot), to_array(std::move(found.rows)));
 }
 
+Answer search_exactly(const Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Masks& masks,
+                      const Array<std::uint32_t>& mask_of, unsigned threads, bool grouped) {
+  return search_best(snapshot, queries, k, masks, mask_of, threads, grouped, nullptr);
+}
+
 /// The number of a row of this snapshot.
 std::size_t row_number(const Snapshot& snapshot, std::int64_t number) {
   if (number < 0 || !snapshot.has(static_cast<std::size_t>(number))) {
@@ -220,12 +225,14 @@ py::array_t<float> vectors(const Snapshot& snapshot, const Array<std::int64_t>& 
 void register_row_store(py::module_& m) {
   py::class_<index::MaskPlan>(m, "MaskPlan", "How the queries of one mask ran.")
       .def_readonly("permitted", &index::MaskPlan::permitted)
-      .def_readonly("prescan", &index::MaskPlan::prescan);
+      .def_readonly("prescan", &index::MaskPlan::prescan)
+      .def_readonly("lookup", &index::MaskPlan::lookup);
   py::class_<Answer>(m, "Answer", "Arrays [nq, width] and what is known of how they were found.")
       .def_readonly("ids", &Answer::ids)
       .def_readonly("scores", &Answer::scores)
       .def_readonly("groups", &Answer::groups)
       .def_readonly("counts", &Answer::counts)
+      .def_readonly("certified", &Answer::certified)
       .def_readonly("rows", &Answer::rows)
       .def_property_readonly("masks", [](const Answer& answer) { return answer.plan.masks; })
       .def_property_readonly("workers", [](const Answer& answer) { return answer.plan.workers; })
@@ -257,7 +264,7 @@ void register_row_store(py::module_& m) {
       .def("vectors", &vectors, py::arg("numbers").noconvert())
       .def("gather", &gather, py::arg("numbers").noconvert())
       .def("rules_of", &rules_of, py::arg("numbers").noconvert())
-      .def("search", &search_best, py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
+      .def("search", &search_exactly, py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
            py::arg("mask_of").noconvert(), py::arg("threads"), py::arg("grouped"))
       .def("radius", &search_radius, py::arg("queries").noconvert(), py::arg("min_score"), py::arg("limit"),
            py::arg("masks"), py::arg("mask_of").noconvert(), py::arg("threads"));

@@ -67,6 +67,16 @@ index::Query query_of(const Rows& rows, std::size_t k, const Masks& masks, const
   return {rows.data, rows.count, k, masks, numbers, threads == 0 ? default_threads() : threads};
 }
 
+/// Plans the call, which tells what it will prove.
+void plan(Answer& answer, const index::Snapshot& snapshot, const index::Query& query) {
+  answer.plan = index::plan(snapshot, query);
+  answer.certified = py::array_t<bool>(static_cast<py::ssize_t>(query.count));
+  bool* certified = answer.certified.mutable_data();
+  for (std::size_t q = 0; q < query.count; ++q) {
+    certified[q] = !answer.plan.masks[query.mask_of.empty() ? 0 : query.mask_of[q]].lookup;
+  }
+}
+
 void run(Answer& answer, const index::Snapshot& snapshot, const index::Query& query, const index::Sink& sink) {
   Stop stop = stop_on_signal();
   const py::gil_scoped_release unlocked;
@@ -86,12 +96,14 @@ void as_wide_as_found(Answer& answer, const index::Snapshot& snapshot, const ind
 }  // namespace
 
 Answer search_best(const index::Snapshot& snapshot, const Array<float>& queries, std::size_t k, const Masks& masks,
-                   const Array<std::uint32_t>& mask_of, unsigned threads, bool grouped) {
+                   const Array<std::uint32_t>& mask_of, unsigned threads, bool grouped,
+                   const index::Approximate* approximate) {
   const Rows rows(queries, snapshot.dim, "queries");
   index::Query query = query_of(rows, k, masks, mask_of, threads);
   query.grouped = grouped;
+  query.approximate = approximate;
   Answer answer;
-  answer.plan = index::plan(snapshot, query);
+  plan(answer, snapshot, query);
   // Up to here the caller gets the width it asked for; beyond, padding would cost real memory.
   constexpr std::size_t kWidestPadding = 65536;
   if (k > kWidestPadding) {
@@ -109,7 +121,7 @@ Answer search_radius(const index::Snapshot& snapshot, const Array<float>& querie
   index::Query query = query_of(rows, limit, masks, mask_of, threads);
   query.min_score = min_score;
   Answer answer;
-  answer.plan = index::plan(snapshot, query);
+  plan(answer, snapshot, query);
   as_wide_as_found(answer, snapshot, query);
   return answer;
 }

@@ -32,6 +32,17 @@ constexpr std::size_t kMostSelectionBytes = std::size_t{16} << 20;
 constexpr double kLeastWorkPerWorker = 1 << 20;
 // What a row of codes costs beside a row of float32.
 constexpr double kPrescanWork = 0.125;
+constexpr double kLookupWork = 1.0 / 32;
+
+/// Whether a mask's queries go by codes. Rows that are all scored are found exactly, whatever was asked for.
+bool looks_up(const Snapshot& snapshot, const Query& query, const search::Bitmask& mask, const MaskPlan& planned) {
+  const Approximate* how = query.approximate;
+  if (how == nullptr || query.grouped || query.min_score > kNoScore || how->codes.layout != snapshot.layout)
+    return false;
+  if (how->codes.words == 0 || planned.permitted <= how->candidates) return false;
+  const std::size_t words = mask.used_words();
+  return how->forced || how->costs.lookup(words, how->candidates) < how->costs.exact(planned.permitted, words);
+}
 
 std::size_t most_queries(const Snapshot& snapshot, std::size_t returned) {
   const std::size_t by_selections = kMostSelectionBytes / ((2 * returned + 1) * sizeof(Hit));
@@ -86,11 +97,16 @@ struct Call {
     for (std::size_t i = 0; i < query.count; ++i) {
       const std::size_t mask = mask_of(order[i]);
       const bool grows = !found.empty() && found.back().mask == mask &&
-                         found.back().count < std::min(even, most_queries(snapshot, planned.masks[mask].returned));
+                         found.back().count < std::min(even, most_queries(snapshot, selected(planned.masks[mask])));
       if (!grows) found.push_back({mask, i, 0});
       ++found.back().count;
     }
     return found;
+  }
+
+  /// Hits that are selected on the way, at most.
+  std::size_t selected(const MaskPlan& mask) const {
+    return mask.lookup ? std::max(mask.returned, query.approximate->candidates) : mask.returned;
   }
 
   Tile tile(const Slice& slice) const {
@@ -113,6 +129,10 @@ struct Call {
 
   /// Codes first, a few queries at a time. Once they tell too little, they will for the rest of the slice too.
   void run(const Slice& slice, unsigned workers, BoundRoom& room) {
+    if (planned.masks[slice.mask].lookup) {
+      auto tops = lookup(tile(slice), query.approximate->codes, query.approximate->candidates, workers);
+      if (tops) return report(slice.first, std::move(*tops));
+    }
     Slice rest = slice;
     while (rest.count > 0 && planned.masks[slice.mask].prescan) {
       const Slice few{slice.mask, rest.first,
@@ -140,12 +160,14 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
     of_mask.returned = std::min(query.k, of_mask.permitted);
     of_mask.prescan = snapshot.can_prescan() &&
                       prescan_pays(snapshot.dim, of_mask.permitted, of_mask.returned, query.min_score > kNoScore);
+    of_mask.lookup = looks_up(snapshot, query, *mask, of_mask);
     planned.masks.push_back(of_mask);
   }
   double work = 0;
   for (std::size_t q = 0; q < query.count; ++q) {
     const MaskPlan& of_mask = planned.masks[query.mask_of.empty() ? 0 : query.mask_of[q]];
-    work += static_cast<double>(of_mask.permitted) * (of_mask.prescan ? kPrescanWork : 1.0);
+    work += static_cast<double>(of_mask.permitted) *
+            (of_mask.lookup ? kLookupWork : (of_mask.prescan ? kPrescanWork : 1.0));
   }
   const double useful = std::max(1.0, work * static_cast<double>(snapshot.dim) / kLeastWorkPerWorker);
   planned.workers = useful < query.threads ? static_cast<unsigned>(useful) : std::max(1U, query.threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exact top-k over the stored rows that a mask permits.
+// Top-k over the stored rows that a mask permits: exact, or where the caller says so by codes.
 #pragma once
 
 #include <cstddef>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/stop.hpp"
+#include "index/lookup_search.hpp"
 #include "index/snapshot.hpp"
 #include "search/bitmask.hpp"
 #include "search/top_k.hpp"
@@ -17,6 +18,14 @@
 namespace evidex::index {
 
 inline constexpr float kNoScore = -std::numeric_limits<float>::infinity();
+
+/// Leave to approximate.
+struct Approximate {
+  LookupView codes;
+  std::size_t candidates;  ///< rows scored per query, at least k
+  bool forced;             ///< also where an exact search should cost less
+  SearchCosts costs;
+};
 
 struct Query {
   const float* vectors;  ///< [count, dim], as given; prepared inside
@@ -28,6 +37,7 @@ struct Query {
   /// Hits with lower scores are left out; an equal one stays.
   float min_score = kNoScore;
   bool grouped = false;  ///< the best row of each group, and the best k of those
+  const Approximate* approximate = nullptr;
 };
 
 /// Takes one query's hits, best first. Called once per query, from several threads.
@@ -38,6 +48,7 @@ struct MaskPlan {
   std::size_t permitted = 0;  ///< live rows the mask permits
   std::size_t returned = 0;   ///< min(k, permitted): most hits per query
   bool prescan = false;       ///< codes first, then the rows that can still be among the hits
+  bool lookup = false;        ///< only the best by estimate are scored: not certified
 };
 
 struct Plan {

@@ -173,6 +173,34 @@ bool halves_agree(const HalfKernels& mine, const HalfKernels& reference, std::ui
   return narrowing_agrees(mine, reference, edges);
 }
 
+bool lookups_agree(const LookupKernels& mine, const LookupKernels& reference, Values& values) {
+  constexpr std::size_t kPositions = 24;
+  std::array<std::uint8_t, kPositions * kLookupBytes> codes;
+  std::array<std::uint8_t, kPositions * kLookupEntries> tables;
+  std::array<LookupFacts, kLookupRows> facts;
+  for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(values.bits());
+  for (LookupFacts& fact : facts) fact = static_cast<LookupFacts>(values.bits()) & 0xBFFFBFFFU;  // no infinity
+  for (const bool largest : {false, true}) {
+    for (std::uint8_t& entry : tables) {
+      entry = static_cast<std::uint8_t>(largest ? kMostEntry : values.bits() % (kMostEntry + 1));
+    }
+    for (const std::size_t positions : {kLookupGroup, 2 * kLookupGroup, kPositions}) {
+      std::array<std::uint16_t, kLookupRows> expected;
+      std::array<std::uint16_t, kLookupRows> sums;
+      reference.sums(codes.data(), tables.data(), positions, expected.data());
+      mine.sums(codes.data(), tables.data(), positions, sums.data());
+      if (!same(sums, expected)) return false;
+      const LookupTerms terms{values.next(), values.next(), values.next()};
+      std::array<float, kLookupRows> wanted;
+      std::array<float, kLookupRows> found;
+      reference.estimates(terms, expected.data(), facts.data(), wanted.data());
+      mine.estimates(terms, expected.data(), facts.data(), found.data());
+      if (!same(found, wanted)) return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool codes_agree_with_scalar(const Table& table) {
@@ -181,6 +209,7 @@ bool codes_agree_with_scalar(const Table& table) {
   if (!sums_agree(table.codes, reference.codes, values)) return false;
   if (!coding_agrees(table.codes, reference.codes, values)) return false;
   if (!unpacking_agrees(table.codes, reference.codes, values)) return false;
+  if (!lookups_agree(table.lookups, reference.lookups, values)) return false;
   for (std::size_t m = 0; m < kMetrics.size(); ++m) {
     if (!bound_agrees(table.metrics[m].bound, reference.metrics[m].bound, values)) return false;
   }

@@ -4,19 +4,14 @@
 
 #include <cstdint>
 
+#include "base/random.hpp"
+
 namespace evidex::kernels {
 
-/// splitmix64 (Steele, Lea and Flood, OOPSLA 2014).
 struct Values {
-  std::uint64_t state = 1;
+  Random random{1};
 
-  std::uint64_t bits() {
-    state += 0x9E3779B97F4A7C15ULL;
-    std::uint64_t z = state;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t bits() { return random.next(); }
 
   /// Values of both signs over many magnitudes.
   float next() {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kernels/bound_terms.hpp"
+#include "kernels/lookup.hpp"
 #include "kernels/metrics.hpp"
 
 namespace evidex::kernels {
@@ -82,6 +83,19 @@ struct CodeKernels {
   Decode decode;
 };
 
+/// Of 64 rows, the sums of the entries that their codes name: `positions` tables, a multiple of kLookupGroup and at
+/// most kMostPositions, of entries that are at most kMostEntry.
+using LookupSums = void (*)(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
+                            std::uint16_t* sums) noexcept;
+/// Of 64 rows, estimates from those sums.
+using LookupEstimates = void (*)(const LookupTerms& terms, const std::uint16_t* sums, const LookupFacts* facts,
+                                 float* estimates) noexcept;
+
+struct LookupKernels {
+  LookupSums sums;
+  LookupEstimates estimates;
+};
+
 /// float32 to float16, to nearest, ties to even; magnitudes beyond float16 become infinity.
 using Narrow = void (*)(const float* values, std::size_t n, std::uint16_t* halves) noexcept;
 using Widen = void (*)(const std::uint16_t* halves, std::size_t n, float* values) noexcept;
@@ -97,6 +111,7 @@ struct Table {
   Reach reach;
   CodeKernels codes;
   HalfKernels halves;
+  LookupKernels lookups;
   /// What an override replaced: "native" when written with this set's registers, or compiled to them, else "generic".
   std::string_view lanes_kind;
   std::string_view reach_kind;

@@ -46,6 +46,12 @@ Bitmask Bitmask::from_rows(std::size_t rows, std::span<const std::int64_t> numbe
   return Bitmask(rows, std::move(words));
 }
 
+std::size_t Bitmask::used_words() const noexcept {
+  std::size_t used = 0;
+  for (const Word block : blocks_) used += static_cast<std::size_t>(std::popcount(block));
+  return used;
+}
+
 Bitmask Bitmask::operator&(const Bitmask& other) const {
   std::vector<Word> both(std::min(words_.size(), other.words_.size()));
   for (std::size_t i = 0; i < both.size(); ++i) both[i] = words_[i] & other.words_[i];

@@ -28,6 +28,8 @@ class Bitmask {
   std::size_t rows() const noexcept { return rows_; }
   std::size_t count() const noexcept { return count_; }
   std::size_t words() const noexcept { return words_.size(); }
+  /// Words that are not zero.
+  std::size_t used_words() const noexcept;
   Word word(std::size_t i) const noexcept { return words_[i]; }
   bool test(std::size_t row) const noexcept {
     return row < rows_ && ((words_[row / kWordRows] >> (row % kWordRows)) & 1) != 0;

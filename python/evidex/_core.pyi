@@ -16,6 +16,7 @@ _Rules: TypeAlias = npt.NDArray[np.uint32]
 _IsaName: TypeAlias = Literal["avx512", "avx2", "scalar"]
 _MetricName: TypeAlias = Literal["inner_product", "cosine", "squared_l2"]
 _MetricAlias: TypeAlias = Literal["ip", "cos", "l2"]
+_LookupKind: TypeAlias = Literal["binary", "pq4"]
 _CodecName: TypeAlias = Literal["float32", "float16", "int8"]
 
 # pybind11's metaclass.
@@ -79,6 +80,8 @@ class MaskPlan(metaclass=_Type):
     def permitted(self) -> int: ...
     @property
     def prescan(self) -> bool: ...
+    @property
+    def lookup(self) -> bool: ...
 
 # Arrays [nq, width]; places beyond a query's count hold -1, and score -infinity.
 class Answer(metaclass=_Type):
@@ -93,6 +96,8 @@ class Answer(metaclass=_Type):
     def counts(self) -> _Ids: ...
     @property
     def rows(self) -> _Ids: ...
+    @property
+    def certified(self) -> npt.NDArray[np.bool_]: ...
     @property
     def masks(self) -> list[MaskPlan]: ...
     @property
@@ -132,6 +137,40 @@ class Snapshot(metaclass=_Type):
     def radius(
         self, queries: _Floats, min_score: float, limit: int, masks: Sequence[Bitmask], mask_of: _Rules, threads: int
     ) -> Answer: ...
+
+def lookup_kinds() -> list[_LookupKind]: ...
+
+# 4-bit codes beside the rows of one layout; rows too few for a word of 64 have none yet.
+class LookupCodes(metaclass=_Type):
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...  # has no constructor
+    @staticmethod
+    def train(snapshot: Snapshot, kind: int, seed: int) -> LookupCodes: ...
+    def again(self, snapshot: Snapshot) -> LookupCodes: ...
+    def extend(self, snapshot: Snapshot) -> None: ...
+    # `costs` in nanoseconds: a row exactly, where all, an eighth and a sixty-fourth are permitted; 64 rows by codes;
+    # scoring one row; starting.
+    def search(
+        self,
+        snapshot: Snapshot,
+        queries: _Floats,
+        k: int,
+        masks: Sequence[Bitmask],
+        mask_of: _Rules,
+        threads: int,
+        grouped: bool,
+        candidates: int,
+        forced: bool,
+        costs: tuple[float, float, float, float, float, float],
+    ) -> Answer: ...
+    # Numbers of rows, best first, -1 beyond those there are: [nq, most].
+    def best_by_estimate(self, snapshot: Snapshot, queries: _Floats, most: int, mask: Bitmask) -> _Ids: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def row_bytes(self) -> int: ...
+    # Rows coded; the mean squared norm of row - reference; the mean cosine between that and its code.
+    @property
+    def fit(self) -> tuple[int, float, float]: ...
 
 class Segment(metaclass=_Type):
     def __init__(self, *args: Never, **kwargs: Never) -> None: ...  # has no constructor

@@ -18,16 +18,16 @@ from .columns import Columns, Metadata
 from .errors import InvalidInput
 from .index_columns import IndexColumns
 from .masks import Guard
-from .reading import VectorReader
 from .store.saved import Saved, load, save
 from .store.settings import Settings
+from .training import CodedIndex
 
 __all__ = ["DenseIndex"]
 
 _T = TypeVar("_T")
 
 
-class DenseIndex(VectorReader):
+class DenseIndex(CodedIndex):
     """Vectors with ids, searched exactly: the same ids, order and score bits on every machine.
 
     Scores are higher-is-better: inner product, cosine in [-1, 1], or the negative squared L2 distance. Hits
@@ -153,6 +153,7 @@ class DenseIndex(VectorReader):
             return self._write(self._store.add, ids, rows, rules, groups, metadata)
         numbers, given = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
         first = self._beside(metadata, len(rows), lambda: self._store.add_automatic(rows, numbers, given))
+        self._extend_codes()
         return np.arange(first, first + len(rows), dtype=np.int64)
 
     def upsert(
@@ -198,6 +199,7 @@ class DenseIndex(VectorReader):
             self._store.optimize(ranks)
         else:
             self._columns.optimize(lambda: self._store.optimize(ranks))
+        self._make_codes_again()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the index to a folder, durably: what was saved there before is replaced in one step, or stays.
@@ -271,6 +273,7 @@ class DenseIndex(VectorReader):
             raise InvalidInput(f"ids: {len(given)} given for {len(rows)} vectors; pass one id per row")
         numbers, of = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
         self._beside(metadata, len(rows), lambda: write(given, rows, numbers, of))
+        self._extend_codes()
         return given
 
     def _beside(self, metadata: object, rows: int, write: Callable[[], _T]) -> _T:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from . import _arrays, _checks, _core
 from .access import UNRESTRICTED, Caller
+from .codes import Way, chosen_way, exact_plan
 from .errors import InvalidInput
 from .hits import Explanation, Hits
 from .masks import AllowMask
@@ -39,8 +40,11 @@ class VectorReader(StoredRows):
         where: Where = None,
         group_by: bool = False,
         threads: Whole | None = None,
+        recall: float = 1.0,
+        rescore: Whole | None = None,
+        plan: str | None = None,
     ) -> Hits:
-        """The k best rows the caller may read, per query: exact and certified.
+        """The k best rows the caller may read, per query: exact and certified, unless less is asked for.
 
         Args:
             queries: float16, float32 or float64 [nq, dim], or [dim] for one query.
@@ -54,17 +58,25 @@ class VectorReader(StoredRows):
             group_by: True gives the best row of each group, and the k best groups by it; see :meth:`add`.
             threads: Most threads to use, 1 to 1024; None for as many as affinity and cgroup quota suggest.
                 Small searches use fewer.
+            recall: Share of the k best that should be found on average, above 0. Below 1 a search may go by the codes
+                that :meth:`train` made, where that costs less, and its hits are not certified; their scores are exact
+                all the same, there are never fewer than min(k, permitted), and nothing else is ever found. Exact
+                without codes, with ``group_by``, and where codes cannot reach the target.
+            rescore: With a recall below 1: how many rows are scored for each query, at least k. None: as many as the
+                target needed for rows of the index that were asked for like queries.
+            plan: Runs as another search did: what :meth:`explain` or the log called its plan, or ``"exact"``.
 
         Raises:
             AccessError: On a guarded index without a proper principal.
             StaleMask: If ``allow`` is a mask of another layout.
-            InvalidInput: For wrong shapes, dtypes, lengths or numbers, NaN, infinity, a zero query under cosine, and
-                a predicate about a column that the index does not have or that is of another type.
+            InvalidInput: For wrong shapes, dtypes, lengths or numbers, NaN, infinity, a zero query under cosine,
+                a predicate about a column that the index does not have or that is of another type, a plan that the
+                index holds no codes for, and arguments that contradict each other.
         """
-        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads)
-        certified = np.full(len(answer.counts), True)
+        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
+        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads, way)
         groups = answer.groups if group_by else None
-        return Hits(answer.ids, answer.scores, answer.counts, certified, _k(k), groups)
+        return Hits(answer.ids, answer.scores, answer.counts, answer.certified, _k(k), groups)
 
     def radius(
         self,
@@ -108,8 +120,7 @@ class VectorReader(StoredRows):
 
         answer = self._guard.settled(snapshot, principal, run, _rows)
         self._record_hits("radius", snapshot, principal, answer, None if limit is None else most)
-        certified = np.full(len(vectors), True)
-        return Hits(answer.ids, answer.scores, answer.counts, certified, 0 if limit is None else most)
+        return Hits(answer.ids, answer.scores, answer.counts, answer.certified, 0 if limit is None else most)
 
     def neighbours(
         self,
@@ -144,13 +155,17 @@ class VectorReader(StoredRows):
         where: Where = None,
         group_by: bool = False,
         threads: Whole | None = None,
+        recall: float = 1.0,
+        rescore: Whole | None = None,
+        plan: str | None = None,
     ) -> Explanation:
         """Runs one query and says how. Arguments and errors are those of :meth:`search`, for a single query."""
         given = len(self._queries(query, "query"))
         if given != 1:
             raise InvalidInput(f"query: expected one query, got {given}")
         pinned = snapshot, _ = self._pinned()
-        answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads)
+        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
+        answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads, way)
         operator = None
         if self._guard.policy is None or principal is UNRESTRICTED:
             operator = {
@@ -161,13 +176,13 @@ class VectorReader(StoredRows):
             }
         returned = int(answer.counts[0])
         return Explanation(
-            plan=self._plan(answer.masks[0]),
+            plan=self._plan(answer.masks[0], way),
             metric=self._metric,
             codec=self._codec,
             k=_k(k),
             permitted=answer.masks[0].permitted,
             returned=returned,
-            certified=True,
+            certified=bool(answer.certified[0]),
             reason="fewer_than_k" if returned < _k(k) else None,
             isa=_core.active_isa(),
             threads=answer.workers,
@@ -189,6 +204,7 @@ class VectorReader(StoredRows):
         where: object,
         group_by: object,
         threads: object,
+        way: Way | None = None,
     ) -> _core.Answer:
         snapshot, columns = pinned
         vectors = self._queries(queries, "query" if action == "explain" else "queries")
@@ -197,26 +213,35 @@ class VectorReader(StoredRows):
 
         def run() -> _core.Answer:
             masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
-            return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
+            if way is None:
+                return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
+            return way.codes.core.search(
+                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.codes.costs
+            )
 
         answer = self._guard.settled(snapshot, principal, run, _rows)
-        self._record_hits(action, snapshot, principal, answer, most)
+        self._record_hits(action, snapshot, principal, answer, most, way)
         return answer
 
     def _record_hits(
-        self, action: str, snapshot: _core.Snapshot, principal: object, answer: _core.Answer, k: int | None
+        self,
+        action: str,
+        snapshot: _core.Snapshot,
+        principal: object,
+        answer: _core.Answer,
+        k: int | None,
+        way: Way | None = None,
     ) -> None:
         if self._log is None:
             return
-        plan = ", ".join(sorted({self._plan(mask) for mask in answer.masks}))
+        plan = ", ".join(sorted({self._plan(mask, way) for mask in answer.masks}))
         ids, scores, counts = answer.ids, answer.scores, answer.counts.tolist()
         found = [ids[query, :count] for query, count in enumerate(counts)]
         scored = [scores[query, :count] for query, count in enumerate(counts)]
         self._record(action, snapshot, principal, plan=plan, k=k, ids=found, scores=scored)
 
-    def _plan(self, mask: _core.MaskPlan) -> str:
-        of_decoded = "" if self._codec == "float32" else f" of decoded {self._codec} rows"
-        return ("exact pre-scan" if mask.prescan else "exact scan") + of_decoded
+    def _plan(self, mask: _core.MaskPlan, way: Way | None) -> str:
+        return way.plan if way is not None and mask.lookup else exact_plan(self._codec, mask.prescan)
 
 
 def _rows(answer: _core.Answer) -> _arrays.Ids:

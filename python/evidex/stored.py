@@ -13,6 +13,7 @@ import numpy.typing as npt
 from . import _arrays, _checks, _core
 from .access import UNRESTRICTED, Caller
 from .audit import RetrievalLog
+from .codes import Codes
 from .columns import Columns
 from .errors import AccessError, InvalidInput, NotFound
 from .index_columns import IndexColumns
@@ -48,6 +49,7 @@ class StoredRows:
     _codec: str
     _unit_rows: bool
     _log: RetrievalLog | None
+    _codes: dict[str, Codes] = {}  # noqa: RUF012, replaced and never changed
 
     def get(self, ids: npt.ArrayLike, *, principal: Caller = None) -> _arrays.Floats:
         """Stored vectors, float32 [n, dim] in the order asked for.
@@ -136,6 +138,7 @@ class StoredRows:
             "metric": self._metric,
             "codec": self._codec,
             "rules": 0 if self._guard.policy is None else len(self._guard.policy),
+            "codes": [codes.stats() for codes in self._codes.values()],
         }
 
     def _pinned(self) -> Pinned:

@@ -131,6 +131,47 @@ struct NibbleSum {
   }
 };
 
+/// Sums of 64 rows that fit a byte, as two registers: a table lies in both halves of a register.
+struct LookupGroup {
+  static constexpr std::size_t positions = 1;
+  __m256i low;
+  __m256i high;
+
+  static inline LookupGroup zero() noexcept { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
+  inline void add(const std::uint8_t* codes, const std::uint8_t* table) noexcept {
+    const Nibbles rows = Nibbles::load(codes);
+    const __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    low = _mm256_add_epi8(low, _mm256_shuffle_epi8(entries, rows.low));
+    high = _mm256_add_epi8(high, _mm256_shuffle_epi8(entries, rows.high));
+  }
+};
+
+/// The same in 16 bits: of each register of bytes the even rows, then the odd ones.
+struct LookupSum {
+  __m256i v[4];
+
+  static inline LookupSum zero() noexcept {
+    const __m256i none = _mm256_setzero_si256();
+    return {{none, none, none, none}};
+  }
+  inline void add(const LookupGroup& group) noexcept {
+    const __m256i even = _mm256_set1_epi16(255);
+    v[0] = _mm256_add_epi16(v[0], _mm256_and_si256(group.low, even));
+    v[1] = _mm256_add_epi16(v[1], _mm256_srli_epi16(group.low, 8));
+    v[2] = _mm256_add_epi16(v[2], _mm256_and_si256(group.high, even));
+    v[3] = _mm256_add_epi16(v[3], _mm256_srli_epi16(group.high, 8));
+  }
+  inline void store(std::uint16_t* sums) const noexcept {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const __m256i first = _mm256_unpacklo_epi16(v[2 * i], v[2 * i + 1]);
+      const __m256i second = _mm256_unpackhi_epi16(v[2 * i], v[2 * i + 1]);
+      auto* out = reinterpret_cast<__m256i*>(sums + 32 * i);
+      _mm256_storeu_si256(out, _mm256_permute2x128_si256(first, second, 0x20));
+      _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(first, second, 0x31));
+    }
+  }
+};
+
 static void narrow(const float* values, std::size_t n, std::uint16_t* halves) noexcept {
   for (std::size_t i = 0; i + 8 <= n; i += 8) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(halves + i),
@@ -154,12 +195,15 @@ static void widen(const std::uint16_t* halves, std::size_t n, float* values) noe
 
 #include "kernels/codes.inl.hpp"
 
+#include "kernels/lookup.inl.hpp"
+
 EVIDEX_TARGET_END
 
 }  // namespace
 
 extern const Table kTable;
-constinit const Table kTable{"avx2", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, "native", "native"};
+constinit const Table kTable{"avx2",  metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, kLookups, "native",
+                             "native"};
 
 }  // namespace evidex::kernels::avx2
 

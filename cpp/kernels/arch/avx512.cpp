@@ -132,6 +132,53 @@ struct NibbleSum {
   }
 };
 
+/// Sums of 64 rows that fit a byte, as two registers: two positions side by side, each with its table in both halves.
+struct LookupGroup {
+  static constexpr std::size_t positions = 2;
+  __m512i low;
+  __m512i high;
+
+  static inline LookupGroup zero() noexcept { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
+  inline void add(const std::uint8_t* codes, const std::uint8_t* tables) noexcept {
+    const Nibbles rows = Nibbles::load(codes);
+    const __m512i two = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(tables)));
+    const __m512i entries = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 1, 2, 3, 2, 3), two);
+    low = _mm512_add_epi8(low, _mm512_shuffle_epi8(entries, rows.low));
+    high = _mm512_add_epi8(high, _mm512_shuffle_epi8(entries, rows.high));
+  }
+};
+
+/// The same in 16 bits: of each register of bytes the even rows, then the odd ones.
+struct LookupSum {
+  __m512i v[4];
+
+  static inline LookupSum zero() noexcept {
+    const __m512i none = _mm512_setzero_si512();
+    return {{none, none, none, none}};
+  }
+  inline void add(const LookupGroup& group) noexcept {
+    const __m512i even = _mm512_set1_epi16(255);
+    v[0] = _mm512_add_epi16(v[0], _mm512_and_si512(group.low, even));
+    v[1] = _mm512_add_epi16(v[1], _mm512_srli_epi16(group.low, 8));
+    v[2] = _mm512_add_epi16(v[2], _mm512_and_si512(group.high, even));
+    v[3] = _mm512_add_epi16(v[3], _mm512_srli_epi16(group.high, 8));
+  }
+  static inline __m256i folded(__m512i both) noexcept {
+    return _mm256_add_epi16(_mm512_castsi512_si256(both), _mm512_extracti64x4_epi64(both, 1));
+  }
+  inline void store(std::uint16_t* sums) const noexcept {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const __m256i even = folded(v[2 * i]);
+      const __m256i odd = folded(v[2 * i + 1]);
+      const __m256i first = _mm256_unpacklo_epi16(even, odd);
+      const __m256i second = _mm256_unpackhi_epi16(even, odd);
+      auto* out = reinterpret_cast<__m256i*>(sums + 32 * i);
+      _mm256_storeu_si256(out, _mm256_permute2x128_si256(first, second, 0x20));
+      _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(first, second, 0x31));
+    }
+  }
+};
+
 static void narrow(const float* values, std::size_t n, std::uint16_t* halves) noexcept {
   std::size_t i = 0;
   for (; i + 16 <= n; i += 16) {
@@ -157,12 +204,14 @@ static void widen(const std::uint16_t* halves, std::size_t n, float* values) noe
 
 #include "kernels/codes.inl.hpp"
 
+#include "kernels/lookup.inl.hpp"
+
 EVIDEX_TARGET_END
 
 }  // namespace
 
 extern const Table kTable;
-constinit const Table kTable{"avx512", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, "native",
+constinit const Table kTable{"avx512", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, kLookups, "native",
                              "native"};
 
 }  // namespace evidex::kernels::avx512

@@ -103,6 +103,32 @@ struct NibbleSum {
   static void totals(const NibbleSum (&of)[1], std::int32_t* out) noexcept { *out = of[0].v; }
 };
 
+/// Sums of 64 rows that fit a byte.
+struct LookupGroup {
+  static constexpr std::size_t positions = 1;
+  std::array<std::uint8_t, kLookupRows> v;
+
+  static LookupGroup zero() noexcept { return {{}}; }
+  void add(const std::uint8_t* codes, const std::uint8_t* table) noexcept {
+    for (std::size_t b = 0; b < kLookupBytes; ++b) {
+      v[b] = static_cast<std::uint8_t>(v[b] + table[codes[b] & 15]);
+      v[b + kLookupBytes] = static_cast<std::uint8_t>(v[b + kLookupBytes] + table[codes[b] >> 4]);
+    }
+  }
+};
+
+struct LookupSum {
+  std::array<std::uint16_t, kLookupRows> v;
+
+  static LookupSum zero() noexcept { return {{}}; }
+  void add(const LookupGroup& group) noexcept {
+    for (std::size_t i = 0; i < kLookupRows; ++i) v[i] = static_cast<std::uint16_t>(v[i] + group.v[i]);
+  }
+  void store(std::uint16_t* sums) const noexcept {
+    for (std::size_t i = 0; i < kLookupRows; ++i) sums[i] = v[i];
+  }
+};
+
 /// To nearest, ties to even. Below the smallest normal half the last place stands still, so adding a number
 /// whose last place is that one rounds there.
 std::uint16_t half_of(float value) noexcept {
@@ -144,10 +170,12 @@ void widen(const std::uint16_t* halves, std::size_t n, float* values) noexcept {
 
 #include "kernels/codes.inl.hpp"
 
+#include "kernels/lookup.inl.hpp"
+
 }  // namespace
 
 extern const Table kTable;
-constinit const Table kTable{"scalar", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, "generic",
-                             "generic"};
+constinit const Table kTable{
+    "scalar", metric_kernels(Metrics{}), &reach, kCodes, {&narrow, &widen}, kLookups, "generic", "generic"};
 
 }  // namespace evidex::kernels::scalar

@@ -19,6 +19,7 @@ using kernels::kMetrics;
 using kernels::Table;
 
 const kernels::CodeKernels& scalar_codes() { return kernels::scalar::kTable.codes; }
+const kernels::LookupKernels& scalar_lookups() { return kernels::scalar::kTable.lookups; }
 const kernels::HalfKernels& scalar_halves() { return kernels::scalar::kTable.halves; }
 
 float flip_last_bit(float value) { return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) ^ 1U); }
@@ -125,6 +126,25 @@ void wrong_bound(const kernels::BoundTerms& terms, const std::int32_t* sums, con
   one = flip_last_bit(one);
 }
 
+void no_upper_half(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
+                   std::uint16_t* sums) noexcept {
+  scalar_lookups().sums(codes, tables, positions, sums);
+  std::copy(sums, sums + 32, sums + 32);
+}
+
+void wrapping_bytes(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
+                    std::uint16_t* sums) noexcept {
+  scalar_lookups().sums(codes, tables, positions, sums);
+  if (positions > 8) sums[63] = static_cast<std::uint16_t>(sums[63] % 256);
+}
+
+void exchanged_facts(const kernels::LookupTerms& terms, const std::uint16_t* sums, const kernels::LookupFacts* facts,
+                     float* estimates) noexcept {
+  kernels::LookupFacts other[64];
+  for (std::size_t i = 0; i < 64; ++i) other[i] = std::rotl(facts[i], 16);
+  scalar_lookups().estimates(terms, sums, other, estimates);
+}
+
 /// Cuts off instead of rounding.
 void truncated(const float* values, std::size_t n, std::uint16_t* halves) noexcept {
   for (std::size_t i = 0; i < n; ++i) {
@@ -200,6 +220,12 @@ TEST(wrong_bounds_are_noticed) {
   notices("estimate 0", [](Table& t) { t.metrics[0].bound = &wrong_bound<0, false, 60>; });
   notices("estimate 2", [](Table& t) { t.metrics[2].bound = &wrong_bound<2, false, 0>; });
   notices("exchanged", [](Table& t) { std::swap(t.metrics[0].bound, t.metrics[2].bound); });
+}
+
+TEST(wrong_lookups_are_noticed) {
+  notices("no upper half", [](Table& t) { t.lookups.sums = &no_upper_half; });
+  notices("wrapping bytes", [](Table& t) { t.lookups.sums = &wrapping_bytes; });
+  notices("exchanged facts", [](Table& t) { t.lookups.estimates = &exchanged_facts; });
 }
 
 TEST(wrong_halves_are_noticed) {

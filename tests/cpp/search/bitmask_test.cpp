@@ -68,6 +68,9 @@ void check_same(const Bitmask& mask, const Model& model, check::Random& random) 
   CHECK_EQ(mask.rows(), model.size());
   CHECK_EQ(mask.words(), (model.size() + 63) / 64);
   CHECK_EQ(mask.count(), std::count(model.begin(), model.end(), true));
+  std::size_t used = 0;
+  mask.for_each_word(0, mask.words(), [&](std::size_t, std::uint64_t) { ++used; });
+  CHECK_EQ(mask.used_words(), used);
   for (std::size_t i = 0; i < model.size(); ++i) {
     if (mask.test(i) != model[i]) CHECK_EQ(i, model.size());  // names the row
   }
