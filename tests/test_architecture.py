@@ -38,15 +38,15 @@ CPP_MAY_INCLUDE = {
 # Raw pointers and lengths only: what allocates, throws, starts threads or compiles much inside a target region.
 KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "type_traits"} | {
     *("immintrin.h", "arm_neon.h", "kernels/metrics.inl.hpp", "kernels/loops.inl.hpp", "kernels/type_list.hpp"),
-    *("kernels/bounds.inl.hpp", "kernels/codes.inl.hpp"),
+    *("kernels/bounds.inl.hpp", "kernels/codes.inl.hpp", "kernels/lookup.inl.hpp"),
     *("kernels/arch/tables.hpp", "kernels/arch/target.hpp", "kernels/table.hpp", "kernels/metrics.hpp"),
 }
 
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
-ENGINE = COLUMNS | {"_arrays", "access", "audit", "hits", "index", "index_columns", "masks", "reading", "stored"}
-STORE = ENGINE | {"encoders", "store", "text"}
+ENGINE = COLUMNS | {"_arrays", "access", "audit", "codes", "hits", "index_columns", "masks", "reading", "stored"}
+STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
@@ -70,7 +70,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(("columns", "predicates"), COLUMNS),
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
-    **dict.fromkeys(("reading", "stored"), ENGINE | {"_core"}),
+    "codes": VALUES | {"_core"},
+    **dict.fromkeys(("reading", "stored", "training"), ENGINE | {"_core"}),
     "index": STORE | {"_core"},
     "store": (STORE - {"index"}) | {"_core"},
     "retrieve": RETRIEVE,

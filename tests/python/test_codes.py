@@ -5,42 +5,19 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import reference
-from evidex import UNRESTRICTED, AccessError, AllowMask, DenseIndex, InvalidInput, Policy, Principal, RetrievalLog
+from codes_examples import KINDS, QUERIES, ROWS, filled, forced, recall_of
+from evidex import AccessError, AllowMask, DenseIndex, Policy, Principal, RetrievalLog
 from strategies import ISAS, forced_isa
-
-KINDS = ("binary", "pq4")
-RNG = np.random.default_rng(21)
-CENTRES = RNG.standard_normal((40, 48)).astype(np.float32)
-ROWS = (CENTRES[RNG.integers(0, 40, 3000)] + 0.6 * RNG.standard_normal((3000, 48))).astype(np.float32)
-QUERIES = (CENTRES[RNG.integers(0, 40, 20)] + 0.6 * RNG.standard_normal((20, 48))).astype(np.float32)
-
-
-def filled(kind: str | None = "binary", rows: Any = ROWS, **options: Any) -> DenseIndex:
-    index = DenseIndex(rows.shape[1], **options)
-    index.add(None, rows)
-    if kind is not None:
-        index.train(kind)
-    return index
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def index(request: pytest.FixtureRequest) -> DenseIndex:
     return filled(request.param)
-
-
-def forced(index: DenseIndex, candidates: int) -> str:
-    return f"{index.stats()['codes'][0]['kind']} codes, {candidates} rescored"
-
-
-def recall_of(found: Any, exact: Any) -> float:
-    shares = [len(set(a.tolist()) & set(b.tolist())) / len(b) for (a, _), (b, _) in zip(found, exact, strict=True)]
-    return float(np.mean(shares))
 
 
 def test_codes_find_most_and_say_that_they_are_not_certain(index: DenseIndex) -> None:
@@ -90,38 +67,6 @@ def test_targets_are_reached_on_rows_of_the_index(index: DenseIndex) -> None:
         assert recall_of(found, exact) >= target - 0.05
 
 
-@pytest.mark.parametrize("recall", [0, 0.0, -0.5, 1.5, 2, math.nan, math.inf, -math.inf, True, "0.9", None, [0.9]])
-def test_a_recall_is_a_share(index: DenseIndex, recall: Any) -> None:
-    with pytest.raises(InvalidInput, match="recall: expected"):
-        index.search(QUERIES, 10, recall=recall)
-    with pytest.raises(InvalidInput, match="recall: expected"):
-        index.explain(QUERIES[0], 10, recall=recall)
-
-
-@pytest.mark.parametrize(
-    "plan", ["", "codes", "binary", "binary codes", "binary codes, -1 rescored", "graph", 3, b"exact"]
-)
-def test_a_plan_is_one_that_was_told(index: DenseIndex, plan: Any) -> None:
-    with pytest.raises(InvalidInput, match="plan: expected"):
-        index.search(QUERIES, 10, plan=plan)
-
-
-def test_arguments_that_contradict_each_other(index: DenseIndex) -> None:
-    for arguments, message in (
-        ({"rescore": 50}, "rescore: an exact search scores what it must"),
-        ({"rescore": 50, "recall": 1}, "rescore: an exact search scores what it must"),
-        ({"plan": "exact", "recall": 0.5}, "plan: it says how a search runs"),
-        ({"plan": "exact", "rescore": 5}, "plan: it says how a search runs"),
-        ({"recall": 0.5, "rescore": 0}, "rescore: expected a whole number"),
-        ({"recall": 0.5, "rescore": 2.5}, "rescore: expected a whole number"),
-    ):
-        with pytest.raises(InvalidInput, match=message):
-            index.search(QUERIES, 10, **arguments)
-    other = "pq4" if index.stats()["codes"][0]["kind"] == "binary" else "binary"
-    with pytest.raises(InvalidInput, match=f"this index holds no {other} codes; make them with train"):
-        index.search(QUERIES, 10, plan=f"{other} codes, 50 rescored")
-
-
 def test_rescore_acts(index: DenseIndex) -> None:
     """P12: as many rows as that are scored, and at least k."""
     exact = index.search(QUERIES, 10)
@@ -130,13 +75,6 @@ def test_rescore_acts(index: DenseIndex) -> None:
     assert index.search(QUERIES, 10, plan=forced(index, 1)).counts.tolist() == [10] * len(QUERIES)
     plan = index.explain(QUERIES[0], 10, recall=0.9, rescore=77).plan
     assert plan == forced(index, 77) or plan.startswith("exact")
-
-
-def test_without_codes_every_target_is_met_exactly() -> None:
-    index = filled(None)
-    assert index.search(QUERIES, 10, recall=0.1).certified.all()
-    assert index.explain(QUERIES[0], recall=0.1).plan == "exact pre-scan"
-    assert index.stats()["codes"] == []
 
 
 def test_groups_are_found_exactly(index: DenseIndex) -> None:
@@ -219,53 +157,6 @@ def test_drift_is_told() -> None:
     assert other.stats()["codes"][0]["drift"]["spread"] > 3
 
 
-@pytest.mark.parametrize("codes", ["", "PQ4", "int8", None, 3, ["binary"]])
-def test_kinds_of_codes(codes: Any) -> None:
-    with pytest.raises(InvalidInput, match="codes: expected 'binary' or 'pq4'"):
-        filled(None).train(codes)
-
-
-def test_what_cannot_be_trained() -> None:
-    """Nothing is changed then."""
-    index = DenseIndex(4)
-    for rows in (0, 255):
-        index.add(None, np.ones((rows, 4)))
-        with pytest.raises(InvalidInput, match="rows tell too little; add at least 256"):
-            index.train()
-    with pytest.raises(InvalidInput, match="seed: expected a whole number"):
-        filled(None).train(seed=-1)
-    assert index.stats()["codes"] == []
-    index.add(None, np.ones((1, 4)))
-    index.train()
-
-
-def test_progress_is_told() -> None:
-    told: list[tuple[int, int]] = []
-    filled(None).train(progress=lambda done, steps: told.append((done, steps)))
-    assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
-
-    def stop(done: int, steps: int) -> None:
-        raise KeyboardInterrupt
-
-    index = filled(None)
-    with pytest.raises(KeyboardInterrupt):
-        index.train(progress=stop)
-    assert index.stats()["codes"] == []
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("dim", [1, 3, 33, 100])
-def test_constant_rows_duplicates_and_odd_dimensions(kind: str, dim: int) -> None:
-    """Dimensions that are no multiple of 32 are filled up; rows that are all the same tie, and the lowest ids win."""
-    constant = filled(kind, np.full((600, dim), 0.5, np.float32), metric="l2")
-    found = constant.search(np.zeros(dim), 5, plan=f"{kind} codes, 5 rescored")
-    assert found.ids[0].tolist() == [0, 1, 2, 3, 4]
-    twice = filled(kind, np.repeat(RNG.standard_normal((300, dim)), 2, axis=0).astype(np.float32), metric="l2")
-    for query in twice.get([10, 301]):
-        pair = twice.search(query, 2, plan=f"{kind} codes, 400 rescored")
-        assert pair.scores[0].tolist() == [0, 0]
-
-
 def test_the_log_has_the_plan(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     with RetrievalLog(path, key=None) as log:
@@ -302,15 +193,6 @@ def test_a9_selective_masks_give_full_answers(index: DenseIndex) -> None:
                 assert again.ids.tolist() == found.ids.tolist()
 
 
-@pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
-def test_b5_no_number_enters(index: DenseIndex, wrong: float) -> None:
-    """Case B5."""
-    query = QUERIES[0].copy()
-    query[7] = wrong
-    with pytest.raises(InvalidInput, match="queries: row 0"):
-        index.search(query, 10, plan=forced(index, 50))
-
-
 def test_rights_hold_for_codes(index: DenseIndex) -> None:
     """P1, P3: a right that is revoked counts for the next search, and without a principal there is none."""
     policy = Policy()
@@ -321,12 +203,8 @@ def test_rights_hold_for_codes(index: DenseIndex) -> None:
     alice = Principal("alice", "acme", {"a"})
     with pytest.raises(AccessError):
         guarded.search(QUERIES, 10, recall=0.5)
-    plan = forced_on(guarded, 50)
+    plan = forced(guarded, 50)
     found = guarded.search(QUERIES, 10, principal=alice, plan=plan)
     assert (found.ids % 3 == 0).all() and not found.certified.any()
     policy.change(mine, {"nobody"})
     assert guarded.search(QUERIES, 10, principal=alice, plan=plan).counts.tolist() == [0] * len(QUERIES)
-
-
-def forced_on(index: DenseIndex, candidates: int) -> str:
-    return f"{index.stats(principal=UNRESTRICTED)['codes'][0]['kind']} codes, {candidates} rescored"
