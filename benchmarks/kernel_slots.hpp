@@ -220,10 +220,10 @@ inline std::size_t lookup_positions(const World& w) {
 inline Block prepare_lookup_sums(World& w) {
   const std::size_t positions = lookup_positions(w);
   const auto* codes = w.rows<std::uint8_t>(positions / 2);
-  auto* tables = w.room<std::uint8_t>(positions * kernels::kLookupEntries);
-  for (std::size_t i = 0; i < positions * kernels::kLookupEntries; ++i) tables[i] &= kernels::kMostEntry;
+  auto* tables = w.room<std::uint8_t>(positions * kernels::kLookupTable);
+  for (std::size_t i = 0; i < positions * kernels::kLookupTable; ++i) tables[i] &= kernels::kMostEntry;
   auto* sums = w.room<std::uint16_t>(kRows);
-  return [=, &w] { w.table.lookups.sums(codes, tables, positions, sums); };
+  return [=, &w] { (void)w.table.lookups.sums(codes, tables, positions, sums); };
 }
 
 inline Block prepare_lookup_estimates(World& w) {

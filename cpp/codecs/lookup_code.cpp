@@ -107,7 +107,8 @@ kernels::LookupTerms lookup_tables(const LookupModel& model, const float* query,
       // Also where it is no number: queries may be so long that products overflow.
       const float whole = entries[p][e] * per_step + 0.5F;
       const bool fits = whole >= 0 && whole < static_cast<float>(kernels::kMostEntry + 1);
-      tables[p * kLookupEntries + e] = fits ? static_cast<std::uint8_t>(whole) : std::uint8_t{0};
+      std::uint8_t* entry = tables.data() + p * kernels::kLookupTable + e;
+      entry[0] = entry[kLookupEntries] = fits ? static_cast<std::uint8_t>(whole) : std::uint8_t{0};
     }
   }
   double base = 0;

@@ -70,7 +70,7 @@ class LookupEncoder {
   std::vector<float> room_;
 };
 
-/// A query's tables, [positions, 16], and what turns sums of their entries into scores.
+/// A query's tables, [positions, 2, 16], and what turns sums of their entries into scores.
 kernels::LookupTerms lookup_tables(const LookupModel& model, const float* query, std::span<std::uint8_t> tables);
 
 /// row - reference, or a query as products need it, in the components that codes are made of.

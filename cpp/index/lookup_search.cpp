@@ -27,12 +27,26 @@ struct Tables {
   std::vector<kernels::LookupTerms> terms;
 
   Tables(const Tile& tile, const codecs::LookupModel& model)
-      : bytes(model.positions * kernels::kLookupEntries), entries(tile.count * bytes) {
+      : bytes(model.positions * kernels::kLookupTable), entries(tile.count * bytes) {
     for (std::size_t q = 0; q < tile.count; ++q) {
       terms.push_back(codecs::lookup_tables(model, tile.query(q).data(), {entries.data() + q * bytes, bytes}));
     }
   }
 };
+
+/// Whether no row can reach the threshold whose sum is not above `largest`, nor its facts above `most`. Never so where
+/// rounding could decide.
+bool falls_short(const kernels::LookupTerms& terms, std::uint16_t largest, const LookupMost& most, float threshold) {
+  constexpr double kRounding = 0x1p-20;  // several times what the few roundings of an estimate come to
+  const auto base = static_cast<double>(terms.base);
+  const auto addend = static_cast<double>(most.addend);
+  const auto factor = static_cast<double>(most.factor);
+  const double sum = static_cast<double>(terms.low) + static_cast<double>(terms.step) * largest;
+  const double sizes = std::fabs(base) + std::fabs(addend) + std::fabs(static_cast<double>(threshold)) +
+                       factor * (std::fabs(static_cast<double>(terms.low)) + std::fabs(sum));
+  const double needed = static_cast<double>(threshold) - base - addend - kRounding * sizes;
+  return needed > 0 && factor * sum < needed;
+}
 
 /// Estimates the permitted rows of mask words. Where they tie, the row that lies first counts as better.
 class LookupScan {
@@ -43,8 +57,11 @@ class LookupScan {
   void word(std::size_t index, std::uint64_t bits) {
     const std::uint8_t* block = codes_.codes(index);
     const kernels::LookupFacts* facts = codes_.facts(index);
+    const LookupMost& most = codes_.most(index);
     for (std::size_t q = 0; q < tops_.size(); ++q) {
-      table_.lookups.sums(block, tables_.entries.data() + q * tables_.bytes, codes_.model->positions, sums_.data());
+      const std::uint16_t largest =
+          table_.lookups.sums(block, tables_.entries.data() + q * tables_.bytes, codes_.model->positions, sums_.data());
+      if (falls_short(tables_.terms[q], largest, most, tops_[q].threshold())) continue;
       table_.lookups.estimates(tables_.terms[q], sums_.data(), facts, estimates_.data());
       TopK& top = tops_[q];
       std::uint64_t reached = table_.reach(estimates_.data(), top.threshold()) & bits;

@@ -10,8 +10,9 @@
 namespace evidex::kernels {
 
 inline constexpr std::size_t kLookupRows = 64;
-inline constexpr std::size_t kLookupBytes = 32;    ///< of a position of 64 rows
-inline constexpr std::size_t kLookupEntries = 16;  ///< of a position's table
+inline constexpr std::size_t kLookupBytes = 32;  ///< of a position of 64 rows
+inline constexpr std::size_t kLookupEntries = 16;
+inline constexpr std::size_t kLookupTable = 32;  ///< bytes of a position's table: its entries, twice, as registers need
 /// So many entries are added up in a byte: codes have a multiple of so many positions.
 inline constexpr std::size_t kLookupGroup = 8;
 inline constexpr unsigned kMostEntry = 255 / kLookupGroup;

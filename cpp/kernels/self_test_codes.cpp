@@ -176,19 +176,21 @@ bool halves_agree(const HalfKernels& mine, const HalfKernels& reference, std::ui
 bool lookups_agree(const LookupKernels& mine, const LookupKernels& reference, Values& values) {
   constexpr std::size_t kPositions = 24;
   std::array<std::uint8_t, kPositions * kLookupBytes> codes;
-  std::array<std::uint8_t, kPositions * kLookupEntries> tables;
+  std::array<std::uint8_t, kPositions * kLookupTable> tables;
   std::array<LookupFacts, kLookupRows> facts;
   for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(values.bits());
   for (LookupFacts& fact : facts) fact = static_cast<LookupFacts>(values.bits()) & 0xBFFFBFFFU;  // no infinity
   for (const bool largest : {false, true}) {
-    for (std::uint8_t& entry : tables) {
-      entry = static_cast<std::uint8_t>(largest ? kMostEntry : values.bits() % (kMostEntry + 1));
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      const bool second = i % kLookupTable >= kLookupEntries;
+      const std::uint64_t entry = largest ? kMostEntry : values.bits() % (kMostEntry + 1);
+      tables[i] = second ? tables[i - kLookupEntries] : static_cast<std::uint8_t>(entry);
     }
     for (const std::size_t positions : {kLookupGroup, 2 * kLookupGroup, kPositions}) {
       std::array<std::uint16_t, kLookupRows> expected;
       std::array<std::uint16_t, kLookupRows> sums;
-      reference.sums(codes.data(), tables.data(), positions, expected.data());
-      mine.sums(codes.data(), tables.data(), positions, sums.data());
+      const std::uint16_t most = reference.sums(codes.data(), tables.data(), positions, expected.data());
+      if (mine.sums(codes.data(), tables.data(), positions, sums.data()) != most) return false;
       if (!same(sums, expected)) return false;
       const LookupTerms terms{values.next(), values.next(), values.next()};
       std::array<float, kLookupRows> wanted;

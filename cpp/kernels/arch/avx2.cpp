@@ -140,7 +140,7 @@ struct LookupGroup {
   static inline LookupGroup zero() noexcept { return {_mm256_setzero_si256(), _mm256_setzero_si256()}; }
   inline void add(const std::uint8_t* codes, const std::uint8_t* table) noexcept {
     const Nibbles rows = Nibbles::load(codes);
-    const __m256i entries = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)));
+    const __m256i entries = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(table));
     low = _mm256_add_epi8(low, _mm256_shuffle_epi8(entries, rows.low));
     high = _mm256_add_epi8(high, _mm256_shuffle_epi8(entries, rows.high));
   }

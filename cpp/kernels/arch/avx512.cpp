@@ -141,8 +141,7 @@ struct LookupGroup {
   static inline LookupGroup zero() noexcept { return {_mm512_setzero_si512(), _mm512_setzero_si512()}; }
   inline void add(const std::uint8_t* codes, const std::uint8_t* tables) noexcept {
     const Nibbles rows = Nibbles::load(codes);
-    const __m512i two = _mm512_castsi256_si512(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(tables)));
-    const __m512i entries = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 1, 0, 1, 2, 3, 2, 3), two);
+    const __m512i entries = _mm512_loadu_si512(tables);
     low = _mm512_add_epi8(low, _mm512_shuffle_epi8(entries, rows.low));
     high = _mm512_add_epi8(high, _mm512_shuffle_epi8(entries, rows.high));
   }

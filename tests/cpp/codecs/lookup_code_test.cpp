@@ -68,7 +68,7 @@ void compare(LookupKind kind, const kernels::Metric& metric, std::size_t dim, Ra
   const Sample queries = sample(5, dim, random, 0.0F);
   std::vector<float> own(model.components());
   for (std::size_t q = 0; q < queries.size(); ++q) {
-    std::vector<std::uint8_t> tables(model.positions * 16);
+    std::vector<std::uint8_t> tables(model.positions * 32);
     const kernels::LookupTerms terms = codecs::lookup_tables(model, queries.row(q), tables);
     for (const std::uint8_t entry : tables) CHECK(entry <= kernels::kMostEntry);
     std::vector<float> asked(model.components());
@@ -82,7 +82,7 @@ void compare(LookupKind kind, const kernels::Metric& metric, std::size_t dim, Ra
     std::vector<std::uint16_t> sums(64);
     std::vector<float> estimates(64);
     const kernels::Table& scalar = *check::runnable_tables().back();
-    scalar.lookups.sums(block.data(), tables.data(), model.positions, sums.data());
+    (void)scalar.lookups.sums(block.data(), tables.data(), model.positions, sums.data());
     scalar.lookups.estimates(terms, sums.data(), facts.data(), estimates.data());
     for (std::size_t r = 0; r < 64; ++r) {
       codecs::to_components(model, rows.row(r), true, own.data());
@@ -147,7 +147,7 @@ TEST(a_row_at_the_reference_and_endless_queries_do_no_harm) {
     CHECK_EQ(facts & 0x7FFF7FFFU, 0U);
     for (const float size : {0.0F, 0x1p62F, 0x1p127F, std::numeric_limits<float>::max()}) {
       const std::vector<float> query(32, size);
-      std::vector<std::uint8_t> tables(model.positions * 16, 99);
+      std::vector<std::uint8_t> tables(model.positions * 32, 99);
       (void)codecs::lookup_tables(model, query.data(), tables);
       for (const std::uint8_t entry : tables) CHECK(entry <= kernels::kMostEntry);
     }
