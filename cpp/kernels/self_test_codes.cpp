@@ -180,10 +180,10 @@ bool lookups_agree(const LookupKernels& mine, const LookupKernels& reference, Va
   std::array<LookupFacts, kLookupRows> facts;
   for (std::uint8_t& code : codes) code = static_cast<std::uint8_t>(values.bits());
   for (LookupFacts& fact : facts) fact = static_cast<LookupFacts>(values.bits()) & 0xBFFFBFFFU;  // no infinity
-  for (const bool largest : {false, true}) {
+  for (std::size_t turn = 0; turn < 6; ++turn) {
     for (std::size_t i = 0; i < tables.size(); ++i) {
       const bool second = i % kLookupTable >= kLookupEntries;
-      const std::uint64_t entry = largest ? kMostEntry : values.bits() % (kMostEntry + 1);
+      const std::uint64_t entry = turn == 0 ? kMostEntry : values.bits() % (kMostEntry + 1);
       tables[i] = second ? tables[i - kLookupEntries] : static_cast<std::uint8_t>(entry);
     }
     for (const std::size_t positions : {kLookupGroup, 2 * kLookupGroup, kPositions}) {
