@@ -109,6 +109,8 @@ def swept(
 def stopped(given: str, status: Status, reason: str, mask: str | None = None, share: float | None = None) -> Record:
     """One without answers."""
     plain = single(given, 1.0, 1.0, mask, share)
+    system = replace(plain.system, version=SYSTEMS[given][0] if given in SYSTEMS else "0.1.0")
+    plain = replace(plain, system=system)
     return replace(plain, status=status, reason=reason, build=None, answers=None, latency=None, ratio=None)
 
 

@@ -132,7 +132,7 @@ def test_curves_under_masks_are_of_the_best_points() -> None:
                 assert symbol.endswith("-open") == (not best.reached)
     assert plots["recall"]["layout"]["shapes"][0]["y0"] == 0.99
     symbols = [symbol for trace in plots["recall"]["data"] for symbol in trace["marker"]["symbol"]]
-    assert "square" in symbols and "square-open" in symbols
+    assert "circle" in symbols and "triangle-up-open" in symbols
 
 
 def test_bars_have_a_bar_for_each_build() -> None:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,7 +57,7 @@ def figure(value: float | None) -> str:
     """Four significant digits, never an exponent, a dash for None."""
     if value is None:
         return "-"
-    size = 0 if value == 0 else math.floor(math.log10(abs(value)))
+    size = int(f"{value:.3e}".partition("e")[2])
     return f"{value:.{min(max(3 - size, 0), 9)}f}"
 
 
