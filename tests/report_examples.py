@@ -199,4 +199,4 @@ def without_plotly(patch: pytest.MonkeyPatch, source: str | None = "var Plotly =
         module = ModuleType("plotly.offline")
         module.get_plotlyjs = lambda: source  # type: ignore[attr-defined]
     patch.setitem(sys.modules, "plotly", ModuleType("plotly"))
-    patch.setitem(sys.modules, "plotly.offline", module)  # type: ignore[arg-type]
+    patch.setitem(sys.modules, "plotly.offline", module)

@@ -116,6 +116,8 @@ def test_it_draws_every_plot_in_silence(pages: Path, tmp_path: Path, name: str) 
     assert marks["g0-s*-p50_ms"] > 28
     assert min(marks.values()) >= 9
     assert seen.document.count(">Copy table</button>") > 20
+    buttons = {"Download plot as a PNG", "Zoom", "Pan", "Zoom in", "Zoom out", "Reset axes"}
+    assert set(re.findall(r'data-title="([^"]*)"', seen.document)) == buttons  # none that sends the data anywhere
 
 
 def test_the_choices_change_what_is_drawn(pages: Path, tmp_path: Path) -> None:

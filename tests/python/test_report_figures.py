@@ -48,7 +48,7 @@ def test_chosen_points_are_a_line_and_others_faint() -> None:
     group = whole()
     figure = figures.recall_plots(group, group.scopes[0])["queries_per_s"]
     faint, line = of(figure, "hnswlib 0.8.0")
-    assert (line["mode"], faint["mode"], faint["opacity"]) == ("lines+markers", "markers", 0.3)
+    assert (line["mode"], faint["mode"], faint["opacity"]) == ("lines+markers", "markers", 0.4)
     records = [one for one in group.scopes[0].records if groups.series(one) == "hnswlib 0.8.0"]
     chosen = sorted(one.answers.recall for one in records if one.answers and one.sweep and one.sweep.chosen)
     assert line["x"] == chosen

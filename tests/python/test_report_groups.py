@@ -26,14 +26,14 @@ def point(recall: float, speed: float, *, tuned: tuple[float | None, float | Non
 
 def test_what_may_not_be_compared_stands_apart() -> None:
     """Seen red: with the data's digest, the number of threads or the processor taken out of what a group shares."""
+    machine, data, asked = POINT.machine, POINT.data, POINT.setting
     others = [
-        replace(POINT, machine=replace(POINT.machine, processor="another")),
-        replace(POINT, machine=replace(POINT.machine, cores=64)),
-        *(replace(POINT, data=replace(POINT.data, **{name: value})) for name, value in
-          {"name": "b", "rows": 7, "dim": 8, "digest": "f"}.items()),
-        *(replace(POINT, setting=replace(POINT.setting, **{name: value})) for name, value in
-          {"metric": "squared_l2", "k": 100, "batch": 8, "threads": 2}.items()),
-    ]  # fmt: skip
+        *(replace(POINT, machine=one) for one in (replace(machine, processor="another"), replace(machine, cores=64))),
+        *(replace(POINT, data=one) for one in (replace(data, name="b"), replace(data, rows=7), replace(data, dim=8))),
+        replace(POINT, data=replace(data, digest="f")),
+        *(replace(POINT, setting=one) for one in (replace(asked, metric="squared_l2"), replace(asked, k=100))),
+        *(replace(POINT, setting=one) for one in (replace(asked, batch=8), replace(asked, threads=2))),
+    ]
     found = groups.group([POINT, *others, replace(POINT, benchmark="exact")])
     assert [len(one.records) for one in found] == [2, *[1] * len(others)]
     assert len({tables.title(one) for one in found}) >= len(found) - 3  # machine and digest stand below the title

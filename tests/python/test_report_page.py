@@ -128,7 +128,9 @@ def test_records_cannot_add_anything_to_the_page(tmp_path: Path) -> None:
 
     Seen red: with cells, with captions, with options or with the JSON of figures not escaped, each alone.
     """
-    harmless = Elements(made(read(tmp_path / "a", [examples.spoilt(one, "harmless") for one in RUN], "{")))
+    harmless = Elements(
+        made(read(tmp_path / "a", [examples.spoilt(one, "x" * len(examples.HOSTILE)) for one in RUN], "{"))
+    )
     source = made(read(tmp_path / "b", [examples.spoilt(one, examples.HOSTILE) for one in RUN], examples.HOSTILE))
     hostile = Elements(source)
     assert hostile.tags == harmless.tags

@@ -82,9 +82,16 @@ def _recall_plot(group: Group, scope: Scope, speed: str) -> Figure:
     views = {name: _view(name, group.first.setting.k, recalls, traces) for name in VIEWS}
     layout = {
         "xaxis": views["linear"]["xaxis"],
-        "yaxis": {"type": "log", "title": {"text": _SPEEDS[speed]}},
+        "yaxis": _speed_axis(speed, traces),
     }
     return {"data": traces, "layout": layout, "views": views}
+
+
+def _speed_axis(speed: str, traces: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    values = [value for trace in traces for value in trace["y"]]
+    axis = {"type": "log", "title": {"text": _SPEEDS[speed]}}
+    wide = values and max(values) > 5 * min(values)
+    return {**axis, "dtick": "D2"} if wide else axis  # 1, 2 and 5 of each power of ten
 
 
 def _trace(group: Group, name: str, speed: str, records: Sequence[Record], kind: str) -> dict[str, Any]:
@@ -105,10 +112,10 @@ def _trace(group: Group, name: str, speed: str, records: Sequence[Record], kind:
         "y": [value for _, value, _ in found],
         "hovertext": [text for _, _, text in found],
         "hoverinfo": "text",
-        "marker": {**style, "size": {"faint": 5, "line": 8, "single": 12}[kind]},
+        "marker": {**style, "size": {"faint": 6, "line": 8, "single": 12}[kind]},
     }
     if kind == "faint":
-        trace["opacity"] = 0.3
+        trace["opacity"] = 0.4
     if kind == "line":
         trace["line"] = {"color": style["color"], "width": 2}
     return trace
@@ -170,7 +177,7 @@ def filters(group: Group, mask: str, target: float) -> dict[str, Figure]:
         "tickvals": shares,
         "ticktext": [f"{share * 100:g} %" for share in shares],
     }
-    plots = {}
+    plots: dict[str, Figure] = {}
     for what in ("recall", "queries_per_s"):
         traces = []
         for name in group.series:
@@ -210,7 +217,7 @@ def _curve(group: Group, name: str, own: Sequence[tuple[float, float, bool, str]
 
 def _filter_axis(what: str, group: Group, traces: Sequence[dict[str, Any]], target: float) -> dict[str, Any]:
     if what != "recall":
-        return {"type": "log", "title": {"text": _SPEEDS["queries_per_s"]}}
+        return _speed_axis("queries_per_s", traces)
     low = min([target, *(value for trace in traces for value in trace["y"])])
     pad = max(1 - low, 0.01) * 0.05
     return {"title": {"text": f"recall@{group.first.setting.k}"}, "range": [_rounded(low - pad), _rounded(1 + pad)]}
@@ -226,7 +233,7 @@ def bars(group: Group) -> dict[str, Figure]:
     built = tables.built(group)
     names = [label(f"{name} ({how})" if how else name) for name, how, _ in built]
     colours = [_style(group, name)["color"] for name, _, _ in built]
-    plots = {}
+    plots: dict[str, Figure] = {}
     for what, title in (("seconds", "seconds to build"), ("bytes_per_row", "bytes/row, growth of resident memory")):
         values = [getattr(build, what) for _, _, build in built]
         bar = {
@@ -248,7 +255,6 @@ def bars(group: Group) -> dict[str, Figure]:
 
 def _float32_line(size: int) -> dict[str, Any]:
     line = {"dash": "dot", "width": 1, "color": "#888888"}
-    return {
-        **{"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": size, "x1": size, "line": line},
-        "label": {"text": "float32", "textposition": "end", "textangle": 0, "xanchor": "left", "font": {"size": 11}},
-    }
+    name = {"text": "float32", "textposition": "end", "textangle": 0, "xanchor": "left", "font": {"size": 11}}
+    place = {"type": "line", "yref": "paper", "y0": 0, "y1": 1, "x0": size, "x1": size}
+    return {**place, "line": line, "label": name}

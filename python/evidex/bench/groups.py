@@ -132,7 +132,8 @@ def _made(members: Sequence[Record]) -> Group:
     for record in members:
         asked = record.setting
         by_mask.setdefault((asked.mask, asked.selectivity, asked.permitted), []).append(record)
-    scopes = [Scope(*key, tuple(of)) for key, of in sorted(by_mask.items(), key=lambda item: _order(item[0]))]
+    by_order = sorted(by_mask.items(), key=lambda item: _order(item[0]))
+    scopes = [Scope(mask, share, permitted, tuple(of)) for (mask, share, permitted), of in by_order]
     # Stable: evidex first, then as they come.
     names = dict.fromkeys(series(one) for one in sorted(members, key=lambda one: one.system.given != BASE))
     return Group(tuple(members), tuple(scopes), tuple(names))

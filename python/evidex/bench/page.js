@@ -1,25 +1,31 @@
 "use strict";
 (() => {
   const figures = JSON.parse(document.getElementById("figures").textContent);
+  // Buttons are listed, since plotly has one that sends the data of a plot to its maker.
   const config = {
-    displaylogo: false, responsive: true, typesetMath: false,
-    modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
+    displaylogo: false, responsive: true, typesetMath: false, plotlyServerURL: "",
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
   };
 
   // Colours of the page, so that plots follow light and dark.
   function themed(layout) {
     const style = getComputedStyle(document.documentElement);
-    const [ink, line, panel] = ["--ink", "--line", "--panel"].map((name) => style.getPropertyValue(name).trim());
-    const axis = { gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true };
+    const [ink, soft, line, panel] = ["--ink", "--soft", "--line", "--panel"].map(
+      (name) => style.getPropertyValue(name).trim());
+    const axis = (given) => ({
+      gridcolor: line, linecolor: line, zerolinecolor: line, automargin: true,
+      ...given, title: { standoff: 10, font: { size: 13 }, ...given.title },
+    });
     return {
-      hovermode: "closest", margin: { l: 64, r: 16, t: 16, b: 56 }, height: 420,
+      hovermode: "closest", margin: { l: 64, r: 16, t: 36, b: 48 }, height: 420,
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: "system-ui, 'Segoe UI', 'Liberation Sans', Arial, sans-serif", size: 13, color: ink },
       hoverlabel: { bgcolor: panel, bordercolor: line, font: { color: ink }, align: "left" },
-      legend: { orientation: "h", y: -0.2, yanchor: "top", x: 0 },
+      legend: { orientation: "h", y: -0.22, yanchor: "top", x: 0 },
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: soft, activecolor: ink },
       ...layout,
-      xaxis: { ...axis, ...layout.xaxis },
-      yaxis: { ...axis, ...layout.yaxis },
+      xaxis: axis(layout.xaxis),
+      yaxis: axis(layout.yaxis),
     };
   }
 

@@ -28,6 +28,8 @@ from .tables import Table
 
 __all__ = ["page"]
 
+_SHORT = 40  # characters
+
 
 def page(groups: Sequence[Group], results: Results, older: int, target: float) -> str:
     """The document.
@@ -256,13 +258,16 @@ def _table(table: Table, caption: str) -> Iterator[str]:
     yield "".join(f'<th scope="col"{_kind(at, table)}>{_text(cell)}</th>' for at, cell in enumerate(table.header))
     yield "</tr></thead><tbody>"
     for first, *rest in table.rows:
-        cells = "".join(f"<td{_kind(at, table)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1))
-        yield f'<tr><th scope="row">{_text(first)}</th>{cells}</tr>'
+        cells = "".join(f"<td{_kind(at, table, cell)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1))
+        yield f'<tr><th scope="row"{_kind(0, table, first)}>{_text(first)}</th>{cells}</tr>'
     yield "</tbody></table></div>"
 
 
-def _kind(column: int, table: Table) -> str:
-    return "" if column < table.words else ' class="figure"'
+def _kind(column: int, table: Table, cell: str = "") -> str:
+    """Figures stand to the right; text that is short stays on one line."""
+    if column >= table.words:
+        return ' class="figure"'
+    return ' class="short"' if 0 < len(cell) <= _SHORT else ""
 
 
 def _left_out(results: Results) -> Iterator[str]:

@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from .. import __version__, _checks
 from ..errors import InvalidInput, MissingStore, VersionMismatch
@@ -23,7 +23,6 @@ MOST_BYTES = 2**26
 MOST_TOLD = 1000
 """Broken lines of which the reason is kept; more are counted."""
 
-_Made = TypeVar("_Made")
 _WHOLE = 2**63 - 1
 _DEEPEST = 4
 
@@ -120,7 +119,7 @@ def _record(line: bytes, where: str) -> Record:
             f"{where}: record version {version} is newer than {VERSION}, the newest that evidex {__version__} knows; "
             "update evidex"
         )
-    record = _made(Record, value, "")
+    record: Record = _made(Record, value, "")
     _require_sound(record)
     return record
 
@@ -130,12 +129,12 @@ def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
 
 
-def _made(kind: type[_Made], value: object, where: str) -> _Made:
+def _made(kind: Any, value: object, where: str) -> Any:
     """A dataclass of records.py from an object with at least its fields; one with a default was added later."""
     if not isinstance(value, dict):
         _checks.refuse(where.rstrip(".") or "line", value, "a JSON object", "see evidex.bench.records")
     given = {}
-    for field in fields(kind):  # type: ignore[arg-type]
+    for field in fields(kind):
         if field.name in value:
             given[field.name] = _typed(_hints(kind)[field.name], value[field.name], where + field.name)
         elif field.default is MISSING:
@@ -150,7 +149,7 @@ def _typed(hint: Any, value: object, name: str) -> Any:
         rest = [one for one in inside if one is not NoneType]
         return None if value is None else _typed(rest[0], value, name)
     if is_dataclass(hint):
-        return _made(hint, value, f"{name}.")  # type: ignore[arg-type]
+        return _made(hint, value, f"{name}.")
     if origin is Literal:
         return value if value in inside else _checks.refuse(name, value, f"one of {', '.join(inside)}", "repair it")
     if origin is tuple:

@@ -91,7 +91,7 @@ def others(group: Group, scope: Scope) -> Table:
 
 
 def _points(group: Group, records: Sequence[Record]) -> Table:
-    header = ("system", "parameters", f"recall@{group.first.setting.k}", "same ids", "queries/s")
+    header: tuple[str, ...] = ("system", "parameters", f"recall@{group.first.setting.k}", "same ids", "queries/s")
     header += ("p50 ms", "p95 ms", "p99 ms", "tuned recall", "tuned queries/s", "bytes/row", "build s", "mask s")
     header += ("evidex/this [95 %]",)
     rows = [
@@ -131,7 +131,7 @@ def bests(group: Group, scope: Scope, target: float) -> list[tuple[str, Best]]:
 
 def reached(group: Group, scopes: Iterable[Scope], target: float) -> Table:
     """Each system at its best point, and whether that reached the target."""
-    header = ("rows permitted", "system", "parameters", f"tuned recall >= {target:g}", "tuned recall")
+    header: tuple[str, ...] = ("rows permitted", "system", "parameters", f"reached {target:g}", "tuned recall")
     header += (f"recall@{group.first.setting.k}", "queries/s", "p50 ms", "p99 ms", "bytes/row", "build s")
     rows = []
     for scope in scopes:
@@ -172,7 +172,14 @@ def _listed(values: dict[str, Any]) -> str:
 
 def builds(group: Group) -> Table:
     """What building took."""
-    header = ("system", "parameters of building", "build s", "bytes/row", "RSS growth bytes", "RSS searched bytes")
+    header: tuple[str, ...] = (
+        "system",
+        "parameters of building",
+        "build s",
+        "bytes/row",
+        "RSS growth bytes",
+        "RSS searched bytes",
+    )
     rows = [
         (
             *(name, how or "-", figure(one.seconds), figure(one.bytes_per_row)),
@@ -185,7 +192,7 @@ def builds(group: Group) -> Table:
 
 def systems(group: Group) -> Table:
     """How each system was configured, and which values were tried."""
-    header = ("system", "calls itself", "options", "grid", "tuned on queries", "reported on queries")
+    header: tuple[str, ...] = ("system", "calls itself", "options", "grid", "tuned on queries", "reported on queries")
     header += ("points", "chosen", "not ok")
     found: dict[tuple[str, ...], list[Record]] = {}
     for name, of in by_series(group, group.records):
@@ -218,7 +225,7 @@ def machines(group: Group) -> Table:
     found: dict[Machine, dict[str, None]] = {}
     for record in group.records:
         found.setdefault(record.machine, {})[record.date] = None
-    header = ("runs", "processor", "system", "Python", "numpy", "evidex", "kernels")
+    header: tuple[str, ...] = ("runs", "processor", "system", "Python", "numpy", "evidex", "kernels")
     header += ("cores", "threads", "reads GB/s", "GFLOP/s", "probe bytes")
     rows = [
         (
