@@ -104,8 +104,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["r", "hostile"])
 def test_it_draws_every_plot_in_silence(pages: Path, tmp_path: Path, name: str) -> None:
-    """Seen red: with a policy that lacks the digest of the page's script, with a script that throws, and with a plot
-    without a figure.
+    """Seen red: with a policy that lacks the digest of the page's script, with a script that throws, with bars without
+    data, and with the buttons that plotly chooses.
     """
     seen = Seen(pages / f"{name}.html", tmp_path)
     assert seen.console == []

@@ -126,7 +126,7 @@ def test_groups_stand_apart(tmp_path: Path) -> None:
 def test_records_cannot_add_anything_to_the_page(tmp_path: Path) -> None:
     """The page of records full of markup has the elements of the page of harmless ones, and shows the markup as text.
 
-    Seen red: with cells, with captions, with options or with the JSON of figures not escaped, each alone.
+    Seen red: with cells, with captions or with options not escaped, each alone.
     """
     harmless = Elements(
         made(read(tmp_path / "a", [examples.spoilt(one, "x" * len(examples.HOSTILE)) for one in RUN], "{"))
@@ -138,6 +138,16 @@ def test_records_cannot_add_anything_to_the_page(tmp_path: Path) -> None:
     assert sum(examples.HOSTILE in text for text in shown) > 100
     assert source.count("<script>") == 2
     assert json.loads(hostile.of("script")[0]).keys() == json.loads(harmless.of("script")[0]).keys()
+
+
+def test_json_cannot_end_the_element_it_stands_in() -> None:
+    """Labels in it are escaped once more, for plotly; this holds whatever they are.
+
+    Seen red: with plain JSON.
+    """
+    text = page._json({"a": "</script><!--<script>&\u2028"})
+    assert not set("<>&\u2028") & set(text)
+    assert json.loads(text) == {"a": "</script><!--<script>&\u2028"}
 
 
 def test_nothing_is_fetched_and_only_its_own_scripts_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
