@@ -28,7 +28,7 @@ from .tables import Table
 
 __all__ = ["page"]
 
-_SHORT = 40  # characters
+_SHORT = 48  # characters
 
 
 def page(groups: Sequence[Group], results: Results, older: int, target: float) -> str:
