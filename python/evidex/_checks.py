@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import reprlib
 from collections.abc import Iterable, Mapping
@@ -14,7 +15,20 @@ import numpy as np
 
 from .errors import InvalidInput
 
-__all__ = ["IdT", "finite", "flag", "ids", "integer", "members", "refuse", "text", "texts", "utf8", "whole"]
+__all__ = [
+    "IdT",
+    "finite",
+    "flag",
+    "ids",
+    "integer",
+    "json_object",
+    "members",
+    "refuse",
+    "text",
+    "texts",
+    "utf8",
+    "whole",
+]
 
 IdT = TypeVar("IdT", str, int)
 _T = TypeVar("_T")
@@ -106,3 +120,33 @@ def ids(value: Iterable[IdT], name: str, *, ordered: bool = True) -> tuple[IdT, 
     if len({type(item) is int for item in plain}) > 1:
         refuse(name, list(plain), "ids of one kind", "use only str or only int ids in one call")
     return cast("tuple[IdT, ...]", tuple(plain))
+
+
+def json_object(line: bytes, name: str, advice: str) -> dict[str, Any]:
+    """A JSON object from UTF-8 that somebody else wrote: no name twice, no NaN, no infinity by name.
+
+    Raises:
+        InvalidInput: For anything else.
+    """
+    try:
+        value = json.loads(line.decode(), object_pairs_hook=_distinct, parse_constant=_no_number)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"no UTF-8 at byte {error.start}") from error
+    except RecursionError as error:
+        raise InvalidInput("no JSON that can be read: nested too deep") from error
+    except ValueError as error:
+        raise InvalidInput(f"no JSON: {error}") from error
+    if not isinstance(value, dict):
+        refuse(name, value, "a JSON object", advice)
+    return value
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        raise ValueError("a name comes twice in one object")
+    return value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number")

@@ -65,7 +65,7 @@ class MissingStore(EvidexError, FileNotFoundError):
 
 
 class VersionMismatch(EvidexError):
-    """A collection was written by a newer version of evidex, in a form this one does not know. Nothing was changed."""
+    """A collection or a record was written by a newer evidex, in a form this one does not know. Nothing was changed."""
 
 
 class EncoderMismatch(EvidexError, ValueError):

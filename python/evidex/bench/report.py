@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .records import Record
 
-__all__ = ["HEADER", "cells", "failures", "headline", "mistakes", "notes", "title"]
+__all__ = ["HEADER", "cells", "failures", "floored", "headline", "mask_of", "mistakes", "notes", "title"]
 
 HEADER = (
     *("system", "p50 ms", "p95 ms", "p99 ms", "queries/s", "recall", "same ids", "bytes/row", "build s"),
@@ -31,13 +31,18 @@ def headline(records: Sequence[Record]) -> str:
 def title(record: Record) -> str:
     """One setting."""
     asked = record.setting
-    mask = "no mask"
-    if asked.mask is not None and asked.selectivity is not None:
-        mask = f"{asked.mask} mask of {asked.selectivity:g}: {asked.permitted} of {record.data.rows} rows"
     return (
         f"{asked.metric}, k={asked.k}, batch {asked.batch}, {asked.calls} calls in {asked.rounds} rounds, "
-        f"seed {asked.seed}, {mask}"
+        f"seed {asked.seed}, {mask_of(record)}"
     )
+
+
+def mask_of(record: Record) -> str:
+    """Which rows could be returned."""
+    asked = record.setting
+    if asked.mask is None or asked.selectivity is None:
+        return "no mask"
+    return f"{asked.mask} mask of {asked.selectivity:g}: {asked.permitted} of {record.data.rows} rows"
 
 
 def cells(record: Record) -> list[str]:
@@ -48,14 +53,14 @@ def cells(record: Record) -> list[str]:
         row += [record.status.replace("_", " "), *["-"] * 5]
     else:
         row += [f"{value:.3f}" for value in (latency.p50_ms, latency.p95_ms, latency.p99_ms)]
-        equal = "yes" if answers.ids_equal else _floored(answers.ids_equal_share)
-        row += [f"{latency.queries_per_s:.0f}", _floored(answers.recall), equal]
+        equal = "yes" if answers.ids_equal else floored(answers.ids_equal_share)
+        row += [f"{latency.queries_per_s:.0f}", floored(answers.recall), equal]
     per_row = None if build is None else build.bytes_per_row
     row += ["-" if per_row is None else f"{per_row:.0f}", "-" if build is None else f"{build.seconds:.2f}"]
     return [*row, "-" if ratio is None else f"{ratio.median:.3f} [{ratio.low:.3f}, {ratio.high:.3f}]"]
 
 
-def _floored(share: float) -> str:
+def floored(share: float) -> str:
     """Four places, never rounded up: 1.0000 means all."""
     return f"{math.floor(share * 1e4) / 1e4:.4f}"
 
@@ -82,7 +87,7 @@ def mistakes(records: Sequence[Record], given: str) -> list[str]:
         answers = record.answers
         if record.system.given == given and answers is not None and (answers.beyond_rounding or answers.forbidden):
             found.append(
-                f"recall {_floored(answers.recall)}, {answers.beyond_rounding} of {answers.checked} answers differ "
+                f"recall {floored(answers.recall)}, {answers.beyond_rounding} of {answers.checked} answers differ "
                 f"from brute force by more than rounding, {answers.forbidden} ids are not permitted ({title(record)})"
             )
     return found

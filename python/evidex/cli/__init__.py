@@ -24,6 +24,7 @@ _COMMANDS = {
     "compact": "drop what was retired from a collection and give its space back",
     "audit": "check retrieval logs",
     "bench": "time searches beside other libraries, answers checked",
+    "report": "make a page, or Markdown, of what benchmarks measured",
 }
 _EXIT_CODES = (
     "Exit codes: 0 done, 1 an evidex error (told on standard error), 2 wrong usage, 3 done, but inputs were left out "

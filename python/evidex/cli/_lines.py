@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from datetime import date
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ def document_of(
         InvalidInput: For what is no such JSON object. The collection checks names, texts, vectors and values.
         AccessError: If nobody says who may read it.
     """
-    value = _object(line)
+    value = _checks.json_object(line, "line", 'write {"source": ..., "text": ...}')
     if unknown := sorted(value.keys() - set(_FIELDS)):
         _checks.refuse("field", unknown[0], f"one of {', '.join(_FIELDS)}", "misspelt, it would be missing")
     chunks = value.get("chunks")
@@ -54,31 +54,6 @@ def document_of(
     }
     content = [value.get(name) for name in ("text", "chunks", "vectors", "metadata")]
     return fields, json.dumps(content, sort_keys=True).encode()
-
-
-def _object(line: bytes) -> dict[str, Any]:
-    try:
-        value = json.loads(line.decode(), object_pairs_hook=_distinct, parse_constant=_no_number)
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"no UTF-8 at byte {error.start}") from error
-    except RecursionError as error:
-        raise InvalidInput("no JSON that can be read: nested too deep") from error
-    except ValueError as error:
-        raise InvalidInput(f"no JSON: {error}") from error
-    if not isinstance(value, dict):
-        _checks.refuse("line", value, "a JSON object", 'write {"source": ..., "text": ...}')
-    return value
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        raise ValueError("a name comes twice in one object")
-    return value
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number")
 
 
 def _vectors(given: object) -> npt.NDArray[np.float64] | None:
