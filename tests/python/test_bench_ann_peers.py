@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from evidex import InvalidInput
-from evidex.bench import ann, datasets, masks, truth, worker
+from evidex.bench import ann, datasets, masks, records, truth, worker
 
 DATA = datasets.synthetic(2000, 32, None, 40, seed=0)
 METRICS = ("inner_product", "cosine", "squared_l2")
@@ -22,7 +22,7 @@ def needed(name: str) -> None:
         pytest.skip(f"{name}: its library is not installed")
 
 
-def answers(peer: Any, allow: Any, search: dict[str, Any], metric: str, k: int = 10) -> truth.Answers:
+def answers(peer: Any, allow: Any, search: dict[str, Any], metric: str, k: int = 10) -> records.Answers:
     prepared = peer.prepare(allow)
     if search or hasattr(peer, "tune"):
         peer.tune(search)

@@ -72,16 +72,21 @@ class Kinds(Exact):
 
     def search(self, queries, k, allow):
         kind = self.tuned["kind"]
-        time.sleep({"lucky": 0.001, "solid": 0.005, "slow": 0.01}[kind])
+        tuning = queries[0, 0] > 0
+        time.sleep({"lucky": 0.001, "solid": 0.005, "slow": 0.01}[kind] + (0 if tuning else 0.02))
         ids = super().search(queries, k, allow)
-        if (queries[0, 0] > 0) != (kind == "lucky"):  # tuning queries are positive there
+        if tuning != (kind == "lucky"):
             ids[:] = -1
         return ids
 
 class Leaky(Exact):
+    def prepare(self, allow):
+        self.denied = 0 if allow is None else int(np.flatnonzero(~allow)[0])
+        return super().prepare(allow)
+
     def search(self, queries, k, allow):
         ids = super().search(queries, k, allow)
-        ids[:, 0] = np.flatnonzero(~np.load("denied.npy"))[0] if os.path.exists("denied.npy") else 0
+        ids[:, 0] = self.denied
         return ids
 
 class Sour(Exact):
@@ -173,8 +178,9 @@ def test_parameters_are_chosen_on_the_first_half_alone() -> None:
     assert got == {"lucky": (1.0, 0.0, True), "solid": (0.0, 1.0, False), "slow": (0.0, 1.0, False)}
     for record in points.values():
         assert record.answers is not None and record.answers.checked == 12  # 10 queries in 3 rounds of 4
-        assert record.latency is not None and record.sweep is not None
-        assert record.latency.queries_per_s == pytest.approx(record.sweep.tuned_queries_per_s, rel=0.7)
+        assert record.latency is not None and record.sweep is not None and record.sweep.tuned_queries_per_s is not None
+        assert record.latency.p50_ms > 20  # which only the second half is
+        assert record.sweep.tuned_queries_per_s > record.latency.queries_per_s
 
 
 def test_the_front_is_what_nothing_dominates() -> None:
@@ -274,7 +280,7 @@ def test_the_text_has_grids_chosen_points_and_reasons(company: dict[str, Any]) -
     assert "own_sweeps:NoMask: left out: no masks today" in out
     assert "own_sweeps:Leaky: returned 8 ids that are not permitted" in out
     table = [line for line in out.splitlines() if line.startswith("own_sweeps:Sour ef=")]
-    assert 2 <= len(table) <= 5  # one of the two at least is chosen, in both settings, and one line each says why not
+    assert 4 <= len(table) <= 6  # in both settings one or two are chosen, and one line says why the third was not
     assert "[1/" in err and "building own_sweeps:Crash (bad=False) over 200 rows" in err
     assert "searching, run mask of 0.1: round 2 of 2" in err
 

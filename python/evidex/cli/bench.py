@@ -136,6 +136,11 @@ def _raise_for(done: list[records.Record]) -> None:
             f"bench: evidex answered wrongly: {'; '.join(wrong)}. That is a defect of evidex: please report it with "
             "its records (--json or --out)"
         )
+    if leaks := [name for name in report.leaking(done) if name.startswith(f"{harness.BASE}-")]:
+        raise EvidexError(
+            f"bench: {', '.join(leaks)} returned rows that are not permitted. That is a defect of evidex: please "
+            "report it with its records (--json or --out)"
+        )
     if failed := report.failures(done):
         raise EvidexError(f"bench: {', '.join(failed)} failed; the reason stands in the records")
 

@@ -30,14 +30,14 @@ from typing import Any
 
 from ...errors import InvalidInput
 from .. import peers
-from . import faiss_indexes, graphs, own, scann_indexes
+from . import faiss_indexes, graphs, own, quantised, scann_indexes
 from .peer import SweepPeer
 
 __all__ = ["BUILT_IN", "FAMILIES", "GRIDS", "SweepPeer", "expand", "grid", "installed", "load"]
 
 GRIDS = ("small", "full")
 
-_KINDS = (*own.KINDS, *faiss_indexes.KINDS, *graphs.KINDS, *scann_indexes.KINDS)
+_KINDS = (*own.KINDS, *faiss_indexes.KINDS, *graphs.KINDS, *scann_indexes.KINDS, *quantised.KINDS)
 BUILT_IN: dict[str, Any] = {**{kind.name: kind for kind in _KINDS}, "numpy": peers.BUILT_IN["numpy"]}
 FAMILIES = {family: [name for name in BUILT_IN if name.startswith(f"{family}-")] for family in ("faiss", "scann")}
 
