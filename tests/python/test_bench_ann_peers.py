@@ -13,8 +13,12 @@ import pytest
 from evidex import InvalidInput
 from evidex.bench import ann, datasets, masks, records, truth, worker
 
-DATA = datasets.synthetic(2000, 32, None, 40, seed=0)
+DATA = datasets.synthetic(2000, 64, None, 40, seed=0)
+ROWS, DIM = DATA.facts.rows, DATA.facts.dim
 METRICS = ("inner_product", "cosine", "squared_l2")
+
+
+LEAST = {"turbovec": 0.8}  # it has no rows to score again
 
 
 def needed(name: str) -> None:
@@ -38,27 +42,27 @@ def answers(peer: Any, allow: Any, search: dict[str, Any], metric: str, k: int =
 def test_the_largest_parameters_find_most_rows_and_masks_are_obeyed(name: str, metric: str) -> None:
     """Seen red: the tests of a wrong metric, of rows that were not normalised, and of a selector left out."""
     needed(name)
-    build, searches = ann.grid(name, *DATA.vectors.shape, "small")[-1]
+    build, searches = ann.grid(name, ROWS, DIM, "small")[-1]
     peer = ann.load(name, 1, build)
     try:
         peer.build(DATA.vectors, metric)
     except NotImplementedError as reason:
         pytest.skip(str(reason))
     found = answers(peer, None, searches[-1], metric)
-    assert found.recall >= 0.9
+    assert found.recall >= LEAST.get(name, 0.9)
     assert found.forbidden == 0
     for kind, share in (("random", 0.5), ("run", 0.02), ("anti", 0.002)):
         allow = masks.make(kind, share, DATA.vectors, DATA.queries, unit=metric == "cosine", seed=0)
-        with contextlib.suppress(NotImplementedError):
-            assert answers(peer, allow, searches[-1], metric).forbidden == 0
+        for search in (searches[0], searches[-1]):
+            with contextlib.suppress(NotImplementedError):
+                assert answers(peer, allow, search, metric).forbidden == 0
 
 
 @pytest.mark.parametrize("name", list(ann.BUILT_IN))
 def test_every_point_of_the_grids_can_be_asked(name: str) -> None:
     """In batches too, and with more neighbours than some parameters are."""
     needed(name)
-    points = ann.grid(name, *DATA.vectors.shape, "small")
-    build, searches = points[0]
+    build, searches = ann.grid(name, ROWS, DIM, "small")[0]
     peer = ann.load(name, 1, build)
     peer.build(DATA.vectors, "cosine")
     recalls = []
@@ -70,6 +74,23 @@ def test_every_point_of_the_grids_can_be_asked(name: str) -> None:
         recalls.append(float((ids >= 0).mean()))
     assert min(recalls) > 0
     assert peer.version()[0].isdigit()
+
+
+@pytest.mark.parametrize("name", ["usearch", "turbovec"])
+def test_metrics_that_directions_decide_are_answered(name: str) -> None:
+    """Rows of length 1 have the same order under every metric; others are left out where their length is lost."""
+    needed(name)
+    rows = masks.unit_rows(DATA.vectors)
+    build, searches = ann.grid(name, ROWS, DIM, "small")[0]
+    peer = ann.load(name, 1, build)
+    peer.build(rows, "squared_l2")
+    peer.tune(searches[-1])
+    right = truth.brute_force(rows, DATA.queries, 10, "squared_l2", None)
+    ids = np.asarray(peer.search(DATA.queries, 10, peer.prepare(None)))
+    asked = np.arange(len(DATA.queries))
+    assert truth.check(ids, asked, right, rows, DATA.queries, "squared_l2", None).recall >= 0.8
+    with pytest.raises(NotImplementedError, match="length of rows"):
+        peer.build(DATA.vectors, "squared_l2")
 
 
 @pytest.mark.parametrize("name", list(ann.BUILT_IN))

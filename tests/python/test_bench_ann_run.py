@@ -123,7 +123,7 @@ class NoGrid(Exact):
     def builds(cls, rows, dim, grid):
         return [{"m": (1, 2)}]
 """
-KINDS = ("Plain", "Leaky", "Sour", "Crash", "NoBuild", "NoMask", "NoGrid", "Absent")
+KINDS = ("Leaky", "Sour", "Crash", "NoBuild", "NoMask", "NoGrid", "Absent")
 
 
 @pytest.fixture
@@ -144,7 +144,7 @@ def company(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         code = main(
             [
                 *"bench ann --synthetic 200,8 --queries 15 -k 5 --rounds 2 --mask none,run --selectivity 0.1".split(),
-                *("--out", "records.jsonl", "--peers", ",".join(f"own_sweeps:{kind}" for kind in KINDS)),
+                *("--out", "records.jsonl", "--peers", ",".join(["numpy", *(f"own_sweeps:{kind}" for kind in KINDS)])),
             ]
         )
     lines = [json.loads(line) for line in (folder / "records.jsonl").read_text(encoding="utf-8").splitlines()]
@@ -241,7 +241,7 @@ def test_one_failure_stops_nobody_else(company: dict[str, Any]) -> None:
     assert company["code"] == 1
     assert "own_sweeps:Sour, own_sweeps:Crash, own_sweeps:NoGrid, own_sweeps:Absent failed" in company["err"]
     for mask in (None, "run"):
-        for kind in ("evidex", "own_sweeps:Plain"):
+        for kind in ("evidex", "numpy"):
             (record,) = of(company, kind, mask)
             assert (record["status"], record["answers"]["recall"], record["sweep"]["chosen"]) == ("ok", 1.0, True)
             assert (record["sweep"]["build"], record["sweep"]["search"], record["sweep"]["grid"]) == ({}, {}, {})

@@ -106,13 +106,13 @@ class _FaissPq(_FaissFlat):
     def factory(self) -> str:
         return f"PQ{self.parameters['pq']}x4fs,RFlat"
 
-    def asked_with(self, search: dict[str, Any]) -> Any:
-        self.inner = self.asked_inside(search)
-        return self.faiss.IndexRefineSearchParameters(k_factor=search["k_factor"], base_index_params=self.inner)
+    def prepare(self, allow: Allow | None) -> Any:
+        if allow is not None:
+            raise NotImplementedError("faiss's PQ…x4fs takes no selector")
+        return super().prepare(allow)
 
-    def asked_inside(self, search: dict[str, Any]) -> Any:
-        """The SearchParameters of the index whose answers are scored again."""
-        return self.faiss.SearchParameters(**self.narrowed)
+    def asked_with(self, search: dict[str, Any]) -> Any:
+        return self.faiss.IndexRefineSearchParameters(k_factor=search["k_factor"])
 
 
 class _FaissIvf(_FaissPq):
@@ -134,8 +134,12 @@ class _FaissIvf(_FaissPq):
     def factory(self) -> str:
         return f"IVF{self.parameters['nlist']},{super().factory()}"
 
-    def asked_inside(self, search: dict[str, Any]) -> Any:
-        return self.faiss.SearchParametersIVF(nprobe=search["nprobe"], **self.narrowed)
+    def prepare(self, allow: Allow | None) -> Any:
+        return _FaissFlat.prepare(self, allow)
+
+    def asked_with(self, search: dict[str, Any]) -> Any:
+        inner = self.faiss.SearchParametersIVF(nprobe=search["nprobe"], **self.narrowed)
+        return self.faiss.IndexRefineSearchParameters(k_factor=search["k_factor"], base_index_params=inner)
 
 
 def _parts(dim: int, grid: str) -> list[int]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..peers import Allow, Floats, library
-from .peer import SweepPeer
+from .peer import SweepPeer, only_directions
 
 __all__ = ["KINDS"]
 
@@ -78,7 +78,7 @@ class _Hnswlib(SweepPeer):
 
 
 class _Usearch(SweepPeer):
-    """Index over codes of one byte per dimension (``i8``)."""
+    """Index over codes of one byte per dimension (``i8``), which keep the direction of a row and not its length."""
 
     name = package = "usearch"
     module = "usearch"
@@ -96,10 +96,10 @@ class _Usearch(SweepPeer):
         return [{"expansion_search": ef} for ef in _WIDTHS[grid]]
 
     def build(self, vectors: Floats, metric: str) -> None:
-        kinds = self.usearch.MetricKind
-        self.options = {"dtype": "i8"}
-        kind = {"inner_product": kinds.IP, "cosine": kinds.Cos, "squared_l2": kinds.L2sq}[metric]
-        self.index = self.usearch.Index(ndim=vectors.shape[1], metric=kind, dtype="i8", **self.parameters)
+        if not only_directions(vectors, metric):
+            raise NotImplementedError("usearch's i8 codes lose the length of rows, which counts here")
+        self.options = {"dtype": "i8", "metric": "cos"}
+        self.index = self.usearch.Index(ndim=vectors.shape[1], metric="cos", dtype="i8", **self.parameters)
         self.index.add(np.arange(len(vectors)), vectors, threads=self.threads)
 
     def prepare(self, allow: Allow | None) -> Any:

@@ -6,9 +6,16 @@ from __future__ import annotations
 import importlib.metadata
 from typing import Any
 
-from ..peers import Peer
+import numpy as np
 
-__all__ = ["SweepPeer"]
+from ..peers import Floats, Peer
+
+__all__ = ["SweepPeer", "only_directions"]
+
+
+def only_directions(vectors: Floats, metric: str) -> bool:
+    """Whether the best rows follow from their directions alone: under cosine, and where all are of length 1."""
+    return metric == "cosine" or bool((abs(np.linalg.norm(vectors, axis=1) - 1) < 1e-3).all())
 
 
 class SweepPeer(Peer):

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..masks import unit_rows
 from ..peers import Allow, Floats, library
-from .peer import SweepPeer
+from .peer import SweepPeer, only_directions
 
 __all__ = ["KINDS"]
 
@@ -58,8 +58,8 @@ class _Turbovec(SweepPeer):
         return [{"bit_width": bits} for bits in ([4] if grid == "small" else [2, 3, 4])]
 
     def build(self, vectors: Floats, metric: str) -> None:
-        if metric == "squared_l2":
-            raise NotImplementedError("turbovec knows inner products only")
+        if metric == "squared_l2" and not only_directions(vectors, metric):
+            raise NotImplementedError("turbovec knows inner products only, and the length of rows counts here")
         rows = unit_rows(vectors) if metric == "cosine" else np.ascontiguousarray(vectors)
         self.index = self.turbovec.TurboQuantIndex(dim=rows.shape[1], **self.parameters)
         self.index.add(rows)

@@ -75,7 +75,7 @@ class _ScannTree(_ScannFlat):
 
     @classmethod
     def searches(cls, build: dict[str, Any], grid: str) -> list[dict[str, Any]]:
-        shares = [0.01, 0.05, 0.25] if grid == "small" else [0.003, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5]
+        shares = [0.02, 0.1, 0.5] if grid == "small" else [0.003, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5]
         counts = dict.fromkeys(max(1, round(share * build["leaves"])) for share in shares)
         return [{"leaves_to_search": count, "reorder": reorder} for count in counts for reorder in _REORDER[grid]]
 
