@@ -40,7 +40,7 @@ def answers(peer: Any, allow: Any, search: dict[str, Any], metric: str, k: int =
 @pytest.mark.parametrize("name", list(ann.BUILT_IN))
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_largest_parameters_find_most_rows_and_masks_are_obeyed(name: str, metric: str) -> None:
-    """Seen red: the tests of a wrong metric, of rows that were not normalised, and of a selector left out."""
+    """Seen red: with another metric, rows of other lengths under cosine, and a selector, filter or mask left out."""
     needed(name)
     build, searches = ann.grid(name, ROWS, DIM, "small")[-1]
     peer = ann.load(name, 1, build)
@@ -74,6 +74,23 @@ def test_every_point_of_the_grids_can_be_asked(name: str) -> None:
         recalls.append(float((ids >= 0).mean()))
     assert min(recalls) > 0
     assert peer.version()[0].isdigit()
+
+
+def test_hnswlib_returns_as_many_rows_as_it_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen red: with k halved after each error, 3 of 5 rows are returned."""
+    needed("hnswlib")
+    peer = ann.load("hnswlib", 1, {"M": 4, "ef_construction": 10})
+    peer.build(DATA.vectors, "cosine")
+    for there in range(11):
+
+        def found(queries: Any, k: int, allow: Any, there: int = there) -> Any:
+            if k > there:
+                raise RuntimeError("Cannot return the results in a contiguous 2D array")
+            return np.arange(k)[None]
+
+        monkeypatch.setattr(peer, "_found", found)
+        ids = peer.search(DATA.queries[:2], 10, None)
+        assert ids.tolist() == [[*range(there), *[-1] * (10 - there)]] * (1 if there == 10 else 2)
 
 
 @pytest.mark.parametrize("name", ["usearch", "turbovec"])

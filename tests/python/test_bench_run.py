@@ -30,7 +30,7 @@ class Right(BUILT_IN["numpy"]):
 
     def __init__(self, threads):
         super().__init__(threads)
-        self.options = {"told": threads, "limits": [os.environ[f"{n}_NUM_THREADS"] for n in ("OMP", "OPENBLAS", "MKL")]}
+        self.options = {"told": threads, "limits": [os.environ[f"{n}_NUM_THREADS"] for n in ("OMP", "MKL", "RAYON")]}
 
     def search(self, queries, k, allow):
         turn("R")
