@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from evidex import InvalidInput, __version__
-from evidex.bench import datasets, harness, records
+from evidex.bench import datasets, harness, records, systems
 from evidex.cli import main
 
 OWN = """
@@ -30,7 +30,7 @@ class Right(BUILT_IN["numpy"]):
 
     def __init__(self, threads):
         super().__init__(threads)
-        self.options = {"told": threads, "limits": [os.environ[f"{n}_NUM_THREADS"] for n in ("OMP", "OPENBLAS", "MKL")]}
+        self.options = {"told": threads, "limits": [os.environ[f"{n}_NUM_THREADS"] for n in ("OMP", "MKL", "RAYON")]}
 
     def search(self, queries, k, allow):
         turn("R")
@@ -209,7 +209,7 @@ def test_exact_on_files_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
 def test_every_query_is_asked_in_whole_batches() -> None:
     for queries, batch, rounds in ((10, 1, 3), (10, 4, 2), (3, 8, 2), (100, 7, 10)):
         plan = harness.Plan("exact", "cosine", [], batch=batch, rounds=rounds)
-        chunks = harness._chunks(queries, plan)
+        chunks = systems.chunks(queries, plan)
         assert len(chunks) == rounds
         assert len({len(chunk) for chunk in chunks}) == 1
         assert len(chunks[0]) % batch == 0

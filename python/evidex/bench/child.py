@@ -19,7 +19,7 @@ __all__ = ["Child", "ChildError", "ChildGone", "LeftOut"]
 
 _PATIENCE = 5.0  # seconds between the end of its input and the end of a child
 _TAIL = 600  # characters of standard error that go into a reason
-_LIMITS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR")
+_LIMITS = ("OMP", "OPENBLAS", "MKL", "BLIS", "NUMEXPR", "RAYON")
 
 
 class ChildError(EvidexError):

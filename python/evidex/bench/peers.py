@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from .. import AllowMask, DenseIndex, __version__
 from ..errors import InvalidInput
 from .masks import unit_rows
 
-__all__ = ["BUILT_IN", "Peer", "load", "require_known"]
+__all__ = ["BUILT_IN", "Allow", "Floats", "Peer", "imported", "library", "load", "require_known"]
 
 Floats = npt.NDArray[np.float32]
 Allow = npt.NDArray[np.bool_]
@@ -125,7 +126,7 @@ class _Faiss(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.faiss = _library("faiss", "faiss-cpu")
+        self.faiss = library("faiss", "faiss-cpu")
         self.faiss.omp_set_num_threads(threads)
 
     def build(self, vectors: Floats, metric: str) -> None:
@@ -154,7 +155,7 @@ class _Usearch(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.usearch = _library("usearch.index", "usearch")
+        self.usearch = library("usearch.index", "usearch")
 
     def build(self, vectors: Floats, metric: str) -> None:
         kinds = self.usearch.MetricKind
@@ -185,7 +186,7 @@ class _Hnswlib(Peer):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self.hnswlib = _library("hnswlib", "hnswlib")
+        self.hnswlib = library("hnswlib", "hnswlib")
         self.options = {"index": "BFIndex", "mask": "a Python call per row"}
 
     def build(self, vectors: Floats, metric: str) -> None:
@@ -210,29 +211,37 @@ class _Hnswlib(Peer):
 BUILT_IN: dict[str, type[Peer]] = {kind.name: kind for kind in (_Evidex, _Numpy, _Faiss, _Usearch, _Hnswlib)}
 
 
-def require_known(given: str) -> str:
-    """A built-in name or ``module:Class``; whether that imports is for the child to find out.
+def require_known(given: str, names: Iterable[str] = BUILT_IN) -> str:
+    """One of the names or ``module:Class``; whether that imports is for the child to find out.
 
     Raises:
         InvalidInput: For anything else, with the list of names.
     """
     module, colon, kind = given.partition(":")
-    if given in BUILT_IN or (colon and kind.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+    if given in names or (colon and kind.isidentifier() and all(part.isidentifier() for part in module.split("."))):
         return given
-    raise InvalidInput(f"peers: expected one of {', '.join(BUILT_IN)} or module:Class, got {given!r}")
+    raise InvalidInput(f"peers: expected one of {', '.join(names)} or module:Class, got {given!r}")
 
 
 def load(given: str, threads: int) -> Any:
-    """The peer, limited to so many threads; modules are looked for where Python looks, current folder included."""
-    if given in BUILT_IN:
-        return BUILT_IN[given](threads)
+    """The peer, limited to so many threads."""
+    return (BUILT_IN[given] if given in BUILT_IN else imported(given))(threads)
+
+
+def imported(given: str) -> Any:
+    """The class that ``module:Class`` names; modules are looked for where Python looks, current folder included."""
     module, _, kind = given.partition(":")
     if "" not in sys.path:
         sys.path.insert(0, "")
-    return getattr(importlib.import_module(module), kind)(threads)
+    return getattr(importlib.import_module(module), kind)
 
 
-def _library(module: str, package: str) -> Any:
+def library(module: str, package: str) -> Any:
+    """A module of the extra ``bench``.
+
+    Raises:
+        InvalidInput: If it is not there, with what to install.
+    """
     try:
         return importlib.import_module(module)
     except ImportError as error:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from .records import Record
 
-__all__ = ["HEADER", "cells", "failures", "floored", "headline", "mask_of", "mistakes", "notes", "title"]
+__all__ = ["HEADER", "cells", "failures", "floored", "headline", "leaking", "mask_of", "mistakes", "notes", "title"]
 
 HEADER = (
     *("system", "p50 ms", "p95 ms", "p99 ms", "queries/s", "recall", "same ids", "bytes/row", "build s"),
@@ -78,6 +78,12 @@ def notes(records: Sequence[Record]) -> list[str]:
 def failures(records: Sequence[Record]) -> list[str]:
     """Systems that failed, each once."""
     return list(dict.fromkeys(record.system.given for record in records if record.status == "failed"))
+
+
+def leaking(records: Sequence[Record]) -> list[str]:
+    """Systems that returned what is not permitted, each once."""
+    found = (record.system.given for record in records if record.answers is not None and record.answers.forbidden)
+    return list(dict.fromkeys(found))
 
 
 def mistakes(records: Sequence[Record], given: str) -> list[str]:

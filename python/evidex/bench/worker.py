@@ -3,7 +3,7 @@
 
 Requests have ``do``; the answer to each is one line, with ``error`` and ``kind`` (``failed`` or ``left_out``) if it
 did not work; the end of input ends it. The other fields of a request are the arguments of the method of :class:`Worker`
-that ``do`` names: load, build, prepare, search, probe.
+that ``do`` names: load, build, prepare, search, probe, and for sweeps grid and tune.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from ..errors import EvidexError
-from . import peers, probe
+from . import ann, peers, probe
 
 __all__ = ["Worker", "main", "resident_bytes", "serve"]
 
@@ -51,9 +51,13 @@ class Worker:
         self.rows = 0
         self.searched: int | None = None
 
-    def load(self, peer: str, threads: int) -> dict[str, Any]:
-        """Imports the system."""
-        self.peer = peers.load(peer, threads)
+    def grid(self, peer: str, rows: int, dim: int, size: str) -> dict[str, Any]:
+        """The points of a system's sweep: parameters of building, each with those of searching."""
+        return {"grid": ann.grid(peer, rows, dim, size)}
+
+    def load(self, peer: str, threads: int, build: dict[str, Any] | None = None) -> dict[str, Any]:
+        """Imports the system; ``build`` has its parameters in a sweep."""
+        self.peer = peers.load(peer, threads) if build is None else ann.load(peer, threads, build)
         return {"name": str(self.peer.name), "version": str(self.peer.version())}
 
     def build(self, vectors: str, metric: str) -> dict[str, Any]:
@@ -76,6 +80,12 @@ class Worker:
         began = perf_counter()
         self.allow = self.peer.prepare(mask)
         return {"seconds": perf_counter() - began}
+
+    def tune(self, search: dict[str, Any]) -> dict[str, Any]:
+        """Sets the parameters of the searches that follow."""
+        if search or hasattr(self.peer, "tune"):  # a peer without a grid has neither
+            self.peer.tune(search)
+        return {}
 
     def search(self, queries: str, batch: int, k: int, out: str) -> dict[str, Any]:
         """Times one call per batch, after one untimed call; the answers go to a file.
@@ -116,7 +126,8 @@ def _padded(found: list[Any], sizes: list[int], k: int) -> Any:
 
 
 _METHODS: dict[str, Callable[..., dict[str, Any]]] = {
-    method.__name__: method for method in (Worker.load, Worker.build, Worker.prepare, Worker.search, Worker.probe)
+    method.__name__: method
+    for method in (Worker.grid, Worker.load, Worker.build, Worker.prepare, Worker.tune, Worker.search, Worker.probe)
 }
 
 
