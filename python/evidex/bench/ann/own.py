@@ -17,6 +17,9 @@ from .peer import SweepPeer
 
 __all__ = ["KINDS"]
 
+_RESCORED = {"small": (20, 100), "full": (10, 15, 20, 30, 45, 70, 100, 150, 220, 350, 600)}
+_RECALLS = {"small": (0.9, 0.99), "full": (0.8, 0.9, 0.95, 0.99, 0.999)}
+
 
 class _Evidex(SweepPeer):
     """An open DenseIndex with its defaults: exact."""
@@ -47,4 +50,47 @@ class _EvidexInt8(_Evidex):
         return [{"codec": "int8"}]
 
 
-KINDS = (_Evidex, _EvidexInt8)
+class _Coded(_Evidex):
+    """Rows and 4-bit codes beside them; the best by their codes are scored."""
+
+    codes = "binary"
+
+    @classmethod
+    def searches(cls, build: dict[str, Any], grid: str) -> list[dict[str, Any]]:
+        return [{"plan": f"{cls.codes} codes, {count} rescored"} for count in _RESCORED[grid]]
+
+    def build(self, vectors: Floats, metric: str) -> None:
+        super().build(vectors, metric)
+        self.index.train(self.codes)
+
+
+class _EvidexBinary(_Coded):
+    name = "evidex-binary"
+
+
+class _EvidexPq4(_Coded):
+    name = "evidex-pq4"
+    codes = "pq4"
+
+
+class _EvidexInt8Binary(_Coded):
+    """The same without float32: what is scored are int8 codes."""
+
+    name = "evidex-int8-binary"
+
+    @classmethod
+    def builds(cls, rows: int, dim: int, grid: str) -> list[dict[str, Any]]:
+        return [{"codec": "int8"}]
+
+
+class _EvidexPlanned(_Coded):
+    """Exact or by codes, whatever costs less by what was measured at training; a mask may change it."""
+
+    name = "evidex-planned"
+
+    @classmethod
+    def searches(cls, build: dict[str, Any], grid: str) -> list[dict[str, Any]]:
+        return [{"recall": recall} for recall in _RECALLS[grid]]
+
+
+KINDS = (_Evidex, _EvidexInt8, _EvidexBinary, _EvidexPq4, _EvidexInt8Binary, _EvidexPlanned)
