@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a graph's candidates to an answer: who may read them, whether they are enough, and their exact scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .. import _arrays, _core
+from ._hnsw_graph import Graph
+
+__all__ = ["GRAPH_PLAN", "Answer", "Asked", "answered"]
+
+_Bools: TypeAlias = npt.NDArray[np.bool_]
+_Numbers: TypeAlias = npt.NDArray[np.uint32]
+
+GRAPH_PLAN = "hnswlib graph, exact scores"
+
+# What a candidate of the graph costs, in rows of an exact search: both grow with the dimension, so their ratio hardly
+# changes with it. benchmarks/hnswlib_adapter.py prints what either costs.
+_ROWS_PER_CANDIDATE = 150
+_LEAST_PART = 4  # a beam must hold ef_search / 4 permitted rows; where the mask avoids a query it is made wider
+_WIDER = 4
+_MASK_BYTES = 64 * 2**20  # of candidates' masks at a time
+_WIDEST_PADDING = 65536  # as in the core
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Queries float32 [nq, dim], how many hits and how wide a beam, the rows each may get, and the most threads."""
+
+    vectors: _arrays.Floats
+    k: int
+    ef: int
+    masks: list[_core.Bitmask]
+    mask_of: _Numbers
+    threads: int
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What a call found, and how.
+
+    Attributes:
+        ids, scores, counts: As in Hits.
+        rows: int64 [nq, width], the rows behind the ids, -1 beyond a query's count.
+        exact: bool [nq], which queries were answered without the graph.
+        permitted: Rows each mask permits.
+        plans: How the queries went, each way once.
+        widest: The widest beam of the graph, 0 where it was not asked.
+        workers: Threads that took part in scoring.
+        abandoned: Whether an exact search's codes told too little.
+    """
+
+    ids: _arrays.Ids
+    scores: _arrays.Floats
+    counts: _arrays.Ids
+    rows: _arrays.Ids
+    exact: _Bools
+    permitted: list[int]
+    plans: list[str]
+    widest: int
+    workers: int
+    abandoned: bool
+
+
+def answered(
+    graph: Graph, store: _core.RowStore, snapshot: _core.Snapshot, asked: Asked, plan: Callable[[_core.MaskPlan], str]
+) -> Answer:
+    """The k best of each query's candidates; of all it may read where the graph does not pay or finds too few.
+
+    Args:
+        graph: Where candidates come from.
+        store: Knows the rows of ids.
+        snapshot: What is read.
+        asked: The queries.
+        plan: Names the way of an exact search.
+
+    Raises:
+        InvalidInput: For queries that the core refuses; the graph never sees them.
+    """
+    nq = len(asked.vectors)
+    # Without hits to find, the core only looks at the queries and counts what the masks permit.
+    permitted = [
+        of_mask.permitted
+        for of_mask in snapshot.search(asked.vectors, 0, asked.masks, asked.mask_of, asked.threads, False).masks
+    ]
+    mask_of = asked.mask_of if len(asked.mask_of) else np.zeros(nq, dtype=np.uint32)
+    exact = np.full(nq, True)
+    plans: set[str] = set()
+    found: list[tuple[_arrays.Ids, _core.Answer]] = []
+    widest = 0
+    for number in np.unique(mask_of).tolist():
+        queries = np.flatnonzero(mask_of == number)
+        walk = _Walk(graph, store, snapshot, asked.masks[number], permitted[number])
+        for some in np.array_split(queries, -(-len(queries) // _most_at_once(snapshot))):
+            of_each = walk.candidates(asked.vectors[some], min(asked.k, permitted[number]), asked.ef, asked.threads)
+            walked = [(query, rows) for query, rows in zip(some.tolist(), of_each, strict=True) if rows is not None]
+            if walked:
+                those = np.array([query for query, _ in walked])
+                masks = [_core.Bitmask.from_rows(snapshot.rows, rows) for _, rows in walked]
+                each = np.arange(len(walked), dtype=np.uint32)
+                found.append((those, snapshot.search(asked.vectors[those], asked.k, masks, each, asked.threads, False)))
+                exact[those] = False
+                plans.add(GRAPH_PLAN)
+        widest = max(widest, walk.widest)
+    alone = np.flatnonzero(exact)
+    if len(alone):
+        answer = snapshot.search(asked.vectors[alone], asked.k, asked.masks, mask_of[alone], asked.threads, False)
+        found.append((alone, answer))
+        plans |= {plan(answer.masks[number]) for number in np.unique(mask_of[alone]).tolist()}
+    ids, scores, counts, rows = _together(nq, asked.k, found)
+    return Answer(
+        ids=ids,
+        scores=scores,
+        counts=counts,
+        rows=rows,
+        exact=exact,
+        permitted=permitted,
+        plans=sorted(plans),
+        widest=widest,
+        workers=max((answer.workers for _, answer in found), default=1),
+        abandoned=any(answer.abandoned > 0 for _, answer in found),
+    )
+
+
+class _Walk:
+    """Candidates for queries that may read the same rows."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        store: _core.RowStore,
+        snapshot: _core.Snapshot,
+        mask: _core.Bitmask,
+        permitted: int,
+    ) -> None:
+        self._graph, self._store, self._snapshot = graph, store, snapshot
+        self._mask, self._permitted = mask, permitted
+        beside = graph.reach.beside(snapshot)
+        self._beside = beside[snapshot.readable(mask, beside)]
+        self.widest = 0
+
+    def candidates(self, vectors: _arrays.Floats, needed: int, ef: int, threads: int) -> list[_arrays.Ids | None]:
+        """Permitted rows for each query, at least ``needed``; None where an exact search is the better way."""
+        found: list[_arrays.Ids | None] = [None] * len(vectors)
+        pending = np.arange(len(vectors))
+        held = max(ef, needed)  # permitted rows that the beam should hold
+        width = -(-held * self._snapshot.live_rows // max(self._permitted, 1))
+        while needed > 0 and len(pending) > 0 and self._pays(width):
+            rows = self._permitted_rows(vectors[pending], width, threads)
+            permitted = rows >= 0
+            counts = permitted.sum(axis=1)
+            enough = counts >= max(needed, ef // _LEAST_PART)
+            for at in np.flatnonzero(enough).tolist():
+                found[pending[at]] = np.concatenate([rows[at][permitted[at]], self._beside])
+            pending = pending[~enough]
+            width *= _WIDER
+        return found
+
+    def _pays(self, width: int) -> bool:
+        """Whether a beam and the rows beside it cost less than all permitted rows."""
+        return _ROWS_PER_CANDIDATE * width + len(self._beside) < self._permitted
+
+    def _permitted_rows(self, vectors: _arrays.Floats, width: int, threads: int) -> _arrays.Ids:
+        """Rows of the graph's labels, -1 for those that are not permitted, gone, or of no id."""
+        labels = self._graph.nearest(vectors, width, threads or _core.default_threads())
+        self.widest = max(self.widest, labels.shape[1])
+        rows = self._store.rows_in(self._snapshot, np.maximum(labels, 0).ravel())
+        return np.where(self._mask.test(rows) & (labels.ravel() >= 0), rows, -1).reshape(labels.shape)
+
+
+def _most_at_once(snapshot: _core.Snapshot) -> int:
+    """Queries whose candidates are kept at a time: each has a mask of its own."""
+    return max(1, min(1024, _MASK_BYTES // (snapshot.rows // 8 + 1)))
+
+
+def _together(
+    nq: int, k: int, found: list[tuple[_arrays.Ids, _core.Answer]]
+) -> tuple[_arrays.Ids, _arrays.Floats, _arrays.Ids, _arrays.Ids]:
+    """Answers to some of the queries each, as one: ids, scores, counts and rows."""
+    width = k if k <= _WIDEST_PADDING else max((answer.ids.shape[1] for _, answer in found), default=0)
+    ids, rows = np.full((nq, width), -1, dtype=np.int64), np.full((nq, width), -1, dtype=np.int64)
+    scores, counts = np.full((nq, width), -np.inf, dtype=np.float32), np.zeros(nq, dtype=np.int64)
+    for queries, answer in found:
+        own = answer.ids.shape[1]
+        ids[queries, :own], scores[queries, :own], rows[queries, :own] = answer.ids, answer.scores, answer.rows
+        counts[queries] = answer.counts
+    return ids, scores, counts, rows
