@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float32]
 
 def walking() -> AbstractContextManager[Any]:
     """The graph is asked although exact search of so few rows costs less."""
-    return mock.patch.object(_hnsw_search, "_ROWS_PER_CANDIDATE", 1)
+    return mock.patch.object(_hnsw_search, "_ROWS_PER_CANDIDATE", 0.01)
 
 
 def beside(index: DenseIndex, **options: Any) -> HnswIndex:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -22,7 +22,7 @@ GRAPH_PLAN = "hnswlib graph, exact scores"
 
 # What a candidate of the graph costs, in rows of an exact search: both grow with the dimension, so their ratio hardly
 # changes with it. benchmarks/hnswlib_adapter.py prints what either costs.
-_ROWS_PER_CANDIDATE = 150
+_ROWS_PER_CANDIDATE = 200
 _LEAST_PART = 4  # a beam must hold ef_search / 4 permitted rows; where the mask avoids a query it is made wider
 _WIDER = 4
 _MASK_BYTES = 64 * 2**20  # of candidates' masks at a time
@@ -84,29 +84,21 @@ def answered(
         InvalidInput: For queries that the core refuses; the graph never sees them.
     """
     nq = len(asked.vectors)
-    # Without hits to find, the core only looks at the queries and counts what the masks permit.
-    permitted = [
-        of_mask.permitted
-        for of_mask in snapshot.search(asked.vectors, 0, asked.masks, asked.mask_of, asked.threads, False).masks
-    ]
+    # The core looks at queries before anything else, and an empty mask costs it nothing.
+    nothing = _core.Bitmask.from_rows(0, np.empty(0, dtype=np.int64))
+    snapshot.search(asked.vectors, 0, [nothing], np.empty(0, dtype=np.uint32), asked.threads, False)
+    permitted = [snapshot.count(mask) for mask in asked.masks]
     mask_of = asked.mask_of if len(asked.mask_of) else np.zeros(nq, dtype=np.uint32)
     exact = np.full(nq, True)
     plans: set[str] = set()
     found: list[tuple[_arrays.Ids, _core.Answer]] = []
     widest = 0
-    for number in np.unique(mask_of).tolist():
-        queries = np.flatnonzero(mask_of == number)
+    for number, queries in _sharing(asked.mask_of, nq):
         walk = _Walk(graph, store, snapshot, asked.masks[number], permitted[number])
-        for some in np.array_split(queries, -(-len(queries) // _most_at_once(snapshot))):
-            of_each = walk.candidates(asked.vectors[some], min(asked.k, permitted[number]), asked.ef, asked.threads)
-            walked = [(query, rows) for query, rows in zip(some.tolist(), of_each, strict=True) if rows is not None]
-            if walked:
-                those = np.array([query for query, _ in walked])
-                masks = [_core.Bitmask.from_rows(snapshot.rows, rows) for _, rows in walked]
-                each = np.arange(len(walked), dtype=np.uint32)
-                found.append((those, snapshot.search(asked.vectors[those], asked.k, masks, each, asked.threads, False)))
-                exact[those] = False
-                plans.add(GRAPH_PLAN)
+        for those, answer in walk.answers(asked, queries):
+            found.append((those, answer))
+            exact[those] = False
+            plans.add(GRAPH_PLAN)
         widest = max(widest, walk.widest)
     alone = np.flatnonzero(exact)
     if len(alone):
@@ -142,8 +134,21 @@ class _Walk:
         self._graph, self._store, self._snapshot = graph, store, snapshot
         self._mask, self._permitted = mask, permitted
         beside = graph.reach.beside(snapshot)
-        self._beside = beside[snapshot.readable(mask, beside)]
+        self._beside = beside[snapshot.readable(mask, beside)] if len(beside) else beside
         self.widest = 0
+
+    def answers(self, asked: Asked, queries: _arrays.Ids) -> Iterator[tuple[_arrays.Ids, _core.Answer]]:
+        """The best candidates of those of the queries for which the graph is the better way."""
+        needed = min(asked.k, self._permitted)
+        at_once = max(1, min(1024, _MASK_BYTES // (self._snapshot.rows // 8 + 1)))  # each has a mask of its own
+        for first in range(0, len(queries), at_once):
+            some = queries[first : first + at_once]
+            of_each = self.candidates(asked.vectors[some], needed, asked.ef, asked.threads)
+            masks = [_core.Bitmask.from_rows(self._snapshot.rows, rows) for rows in of_each if rows is not None]
+            if masks:
+                those = some[[rows is not None for rows in of_each]]
+                each = np.arange(len(masks), dtype=np.uint32)
+                yield those, self._snapshot.search(asked.vectors[those], asked.k, masks, each, asked.threads, False)
 
     def candidates(self, vectors: _arrays.Floats, needed: int, ef: int, threads: int) -> list[_arrays.Ids | None]:
         """Permitted rows for each query, at least ``needed``; None where an exact search is the better way."""
@@ -174,15 +179,20 @@ class _Walk:
         return np.where(self._mask.test(rows) & (labels.ravel() >= 0), rows, -1).reshape(labels.shape)
 
 
-def _most_at_once(snapshot: _core.Snapshot) -> int:
-    """Queries whose candidates are kept at a time: each has a mask of its own."""
-    return max(1, min(1024, _MASK_BYTES // (snapshot.rows // 8 + 1)))
+def _sharing(mask_of: _Numbers, nq: int) -> list[tuple[int, _arrays.Ids]]:
+    """Each mask's number, and the queries that have it."""
+    if len(mask_of) == 0:
+        return [(0, np.arange(nq))]
+    return [(number, np.flatnonzero(mask_of == number)) for number in np.unique(mask_of).tolist()]
 
 
 def _together(
     nq: int, k: int, found: list[tuple[_arrays.Ids, _core.Answer]]
 ) -> tuple[_arrays.Ids, _arrays.Floats, _arrays.Ids, _arrays.Ids]:
     """Answers to some of the queries each, as one: ids, scores, counts and rows."""
+    if len(found) == 1 and len(found[0][0]) == nq:
+        _, answer = found[0]
+        return answer.ids, answer.scores, answer.counts, answer.rows
     width = k if k <= _WIDEST_PADDING else max((answer.ids.shape[1] for _, answer in found), default=0)
     ids, rows = np.full((nq, width), -1, dtype=np.int64), np.full((nq, width), -1, dtype=np.int64)
     scores, counts = np.full((nq, width), -np.inf, dtype=np.float32), np.zeros(nq, dtype=np.int64)
