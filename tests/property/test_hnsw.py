@@ -40,9 +40,9 @@ def turn(world: Guarded, graph: Any, step: str) -> None:
 
 @given(
     seed=st.integers(0, 2**32 - 1),
-    steps=st.lists(st.sampled_from(STEPS), max_size=6),
-    k=st.integers(0, 12),
-    ef_search=st.sampled_from([1, 3, 10, 200]),
+    steps=st.lists(st.sampled_from(STEPS), max_size=5),
+    k=st.sampled_from([1, 3, 8, 0, 30]),
+    ef_search=st.sampled_from([1, 3, 10, 60]),
     nq=st.sampled_from([1, 2, 17]),
     narrowed=st.sampled_from(["not", "mask", "bools", "each", "where"]),
 )
@@ -56,7 +56,9 @@ def test_permitted_rows_only_and_never_too_few(
     graph = beside(world.index, m=4, ef_construction=10)
     for step in steps:
         turn(world, graph, step)
-    tenant, groups = world.drawn_caller()
+    if world.rng.random() < 0.6:
+        graph.sync()
+    tenant, groups = max((world.drawn_caller() for _ in range(4)), key=lambda caller: world.readable(caller).sum())
     caller = Principal("p", tenant, groups)
     stored = np.flatnonzero(world.stored)
     may = np.tile(world.readable((tenant, groups))[stored], (nq, 1))
@@ -81,7 +83,7 @@ def test_permitted_rows_only_and_never_too_few(
             assert alone.ids.tolist() == hits.ids[:1].tolist()
     exact = world.index.search(queries, k, principal=caller, **options)
     scores = world.scores(queries) if len(stored) else np.empty((nq, 0), np.float32)
-    event(f"{round(100 * float(np.mean(~hits.certified)), -1):.0f} % by the graph" if nq else "")
+    event("by the graph" if not hits.certified.all() else "by the index alone")
     assert hits.counts.tolist() == np.minimum(k, may.sum(axis=1)).tolist()
     assert (hits.ids.shape, hits.k) == ((nq, k), k)
     for query, (ids, found) in enumerate(hits):

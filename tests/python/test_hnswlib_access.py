@@ -134,7 +134,7 @@ def test_reads_are_in_the_retrieval_log(tmp_path: Path) -> None:
     index.add(np.arange(500), ROWS[:500], policy.rule("acme", {"a"}))
     graph = beside(index)
     hits = graph.search(QUERIES[:2], 3, ef_search=20, principal=ALICE)
-    graph.explain(QUERIES[0], 3, ef_search=500, principal=ALICE)
+    graph.explain(QUERIES[0], 3, ef_search=60_000, principal=ALICE)
     first, second = [one for one in objects_of(tmp_path / "reads.log") if one["action"] != "open"]
     assert (first["action"], first["plan"], first["k"], first["ids"]) == ("search", GRAPH, 3, hits.ids.tolist())
     assert (second["action"], second["plan"], second["ids"]) == ("explain", EXACT, [hits.ids[0].tolist()])

@@ -84,27 +84,26 @@ def answered(
         InvalidInput: For queries that the core refuses; the graph never sees them.
     """
     nq = len(asked.vectors)
-    # The core looks at queries before anything else, and an empty mask costs it nothing.
-    nothing = _core.Bitmask.from_rows(0, np.empty(0, dtype=np.int64))
-    snapshot.search(asked.vectors, 0, [nothing], np.empty(0, dtype=np.uint32), asked.threads, False)
     permitted = [snapshot.count(mask) for mask in asked.masks]
-    mask_of = asked.mask_of if len(asked.mask_of) else np.zeros(nq, dtype=np.uint32)
+    walks = [
+        (queries, _Walk(graph, store, snapshot, asked, number, permitted[number]))
+        for number, queries in _sharing(asked.mask_of, nq)
+    ]
+    walks = [(queries, walk) for queries, walk in walks if walk.pays(walk.width)]
+    if walks:  # The core looks at queries before the graph does, and an empty mask costs it nothing.
+        nothing = _core.Bitmask.from_rows(0, np.empty(0, dtype=np.int64))
+        snapshot.search(asked.vectors, 0, [nothing], np.empty(0, dtype=np.uint32), asked.threads, False)
     exact = np.full(nq, True)
-    plans: set[str] = set()
-    found: list[tuple[_arrays.Ids, _core.Answer]] = []
-    widest = 0
-    for number, queries in _sharing(asked.mask_of, nq):
-        walk = _Walk(graph, store, snapshot, asked.masks[number], permitted[number])
-        for those, answer in walk.answers(asked, queries):
-            found.append((those, answer))
-            exact[those] = False
-            plans.add(GRAPH_PLAN)
-        widest = max(widest, walk.widest)
+    found = [answer for queries, walk in walks for answer in walk.answers(queries)]
+    for queries, _ in found:
+        exact[queries] = False
+    plans = {GRAPH_PLAN} if found else set()
     alone = np.flatnonzero(exact)
-    if len(alone):
-        answer = snapshot.search(asked.vectors[alone], asked.k, asked.masks, mask_of[alone], asked.threads, False)
+    if len(alone) or nq == 0:
+        mask_of = asked.mask_of[alone] if len(asked.mask_of) else asked.mask_of
+        answer = snapshot.search(asked.vectors[alone], asked.k, asked.masks, mask_of, asked.threads, False)
         found.append((alone, answer))
-        plans |= {plan(answer.masks[number]) for number in np.unique(mask_of[alone]).tolist()}
+        plans |= {plan(answer.masks[number]) for number in set(mask_of.tolist() or [0])}
     ids, scores, counts, rows = _together(nq, asked.k, found)
     return Answer(
         ids=ids,
@@ -114,66 +113,66 @@ def answered(
         exact=exact,
         permitted=permitted,
         plans=sorted(plans),
-        widest=widest,
+        widest=max((walk.widest for _, walk in walks), default=0),
         workers=max((answer.workers for _, answer in found), default=1),
         abandoned=any(answer.abandoned > 0 for _, answer in found),
     )
 
 
 class _Walk:
-    """Candidates for queries that may read the same rows."""
+    """Candidates for queries that may read the same rows. It begins with a beam as wide as holds enough of them."""
 
     def __init__(
         self,
         graph: Graph,
         store: _core.RowStore,
         snapshot: _core.Snapshot,
-        mask: _core.Bitmask,
+        asked: Asked,
+        number: int,
         permitted: int,
     ) -> None:
         self._graph, self._store, self._snapshot = graph, store, snapshot
-        self._mask, self._permitted = mask, permitted
+        self._asked, self._mask, self._permitted = asked, asked.masks[number], permitted
         beside = graph.reach.beside(snapshot)
-        self._beside = beside[snapshot.readable(mask, beside)] if len(beside) else beside
+        self._beside = beside[snapshot.readable(self._mask, beside)] if len(beside) else beside
+        self._needed = min(asked.k, permitted)
+        self.width = -(-max(asked.ef, self._needed) * snapshot.live_rows // max(permitted, 1))
         self.widest = 0
 
-    def answers(self, asked: Asked, queries: _arrays.Ids) -> Iterator[tuple[_arrays.Ids, _core.Answer]]:
+    def pays(self, width: int) -> bool:
+        """Whether a beam and the rows beside it cost less than all permitted rows."""
+        return self._needed > 0 and _ROWS_PER_CANDIDATE * width + len(self._beside) < self._permitted
+
+    def answers(self, queries: _arrays.Ids) -> Iterator[tuple[_arrays.Ids, _core.Answer]]:
         """The best candidates of those of the queries for which the graph is the better way."""
-        needed = min(asked.k, self._permitted)
-        at_once = max(1, min(1024, _MASK_BYTES // (self._snapshot.rows // 8 + 1)))  # each has a mask of its own
+        asked, rows = self._asked, self._snapshot.rows
+        at_once = max(1, min(1024, _MASK_BYTES // (rows // 8 + 1)))  # each has a mask of its own
         for first in range(0, len(queries), at_once):
             some = queries[first : first + at_once]
-            of_each = self.candidates(asked.vectors[some], needed, asked.ef, asked.threads)
-            masks = [_core.Bitmask.from_rows(self._snapshot.rows, rows) for rows in of_each if rows is not None]
+            of_each = self.candidates(asked.vectors[some])
+            masks = [_core.Bitmask.from_rows(rows, candidates) for candidates in of_each if candidates is not None]
             if masks:
-                those = some[[rows is not None for rows in of_each]]
+                those = some[[candidates is not None for candidates in of_each]]
                 each = np.arange(len(masks), dtype=np.uint32)
                 yield those, self._snapshot.search(asked.vectors[those], asked.k, masks, each, asked.threads, False)
 
-    def candidates(self, vectors: _arrays.Floats, needed: int, ef: int, threads: int) -> list[_arrays.Ids | None]:
-        """Permitted rows for each query, at least ``needed``; None where an exact search is the better way."""
+    def candidates(self, vectors: _arrays.Floats) -> list[_arrays.Ids | None]:
+        """Permitted rows for each query, at least as many as are needed; None where an exact search costs less."""
         found: list[_arrays.Ids | None] = [None] * len(vectors)
-        pending = np.arange(len(vectors))
-        held = max(ef, needed)  # permitted rows that the beam should hold
-        width = -(-held * self._snapshot.live_rows // max(self._permitted, 1))
-        while needed > 0 and len(pending) > 0 and self._pays(width):
-            rows = self._permitted_rows(vectors[pending], width, threads)
+        pending, width = np.arange(len(vectors)), self.width
+        while len(pending) > 0 and self.pays(width):
+            rows = self._permitted_rows(vectors[pending], width)
             permitted = rows >= 0
-            counts = permitted.sum(axis=1)
-            enough = counts >= max(needed, ef // _LEAST_PART)
+            enough = permitted.sum(axis=1) >= max(self._needed, self._asked.ef // _LEAST_PART)
             for at in np.flatnonzero(enough).tolist():
                 found[pending[at]] = np.concatenate([rows[at][permitted[at]], self._beside])
             pending = pending[~enough]
             width *= _WIDER
         return found
 
-    def _pays(self, width: int) -> bool:
-        """Whether a beam and the rows beside it cost less than all permitted rows."""
-        return _ROWS_PER_CANDIDATE * width + len(self._beside) < self._permitted
-
-    def _permitted_rows(self, vectors: _arrays.Floats, width: int, threads: int) -> _arrays.Ids:
+    def _permitted_rows(self, vectors: _arrays.Floats, width: int) -> _arrays.Ids:
         """Rows of the graph's labels, -1 for those that are not permitted, gone, or of no id."""
-        labels = self._graph.nearest(vectors, width, threads or _core.default_threads())
+        labels = self._graph.nearest(vectors, width, self._asked.threads or _core.default_threads())
         self.widest = max(self.widest, labels.shape[1])
         rows = self._store.rows_in(self._snapshot, np.maximum(labels, 0).ravel())
         return np.where(self._mask.test(rows) & (labels.ravel() >= 0), rows, -1).reshape(labels.shape)
