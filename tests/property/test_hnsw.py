@@ -49,8 +49,8 @@ def turn(world: Guarded, graph: Any, step: str) -> None:
 def test_permitted_rows_only_and_never_too_few(
     seed: int, steps: list[str], k: int, ef_search: int, nq: int, narrowed: str
 ) -> None:
-    """P1, P3, P4, P6, P7 (cases A3, A9, D1). Seen red: candidates not masked; removed rows' numbers kept after
-    optimize; an answer of fewer candidates than there are hits; rows added since not searched."""
+    """P1, P3, P4, P6, P7 (cases A3, A9, D1). Seen red: candidates not masked; an answer of fewer candidates than
+    there are hits."""
     world = Guarded(bulk=False, seed=seed)
     rng = world.rng
     graph = beside(world.index, m=4, ef_construction=10)

@@ -47,7 +47,7 @@ def recall(found: Any, exact: Any) -> float:
 
 @pytest.mark.usefixtures("walked")
 def test_hits_are_the_nearest_with_the_scores_of_the_index(index: DenseIndex, graph: HnswIndex) -> None:
-    """P4, P5. Seen red: hnswlib's own distances returned as scores."""
+    """P4, P5. Seen red: distances, which are smaller where rows are nearer, returned as scores."""
     hits, exact = graph.search(QUERIES, 10, ef_search=50), index.search(QUERIES, 10)
     assert recall(hits, exact) > 0.9 and not hits.certified.any()
     every = index.search(QUERIES, 2000)
@@ -61,7 +61,7 @@ def test_hits_are_the_nearest_with_the_scores_of_the_index(index: DenseIndex, gr
 
 @pytest.mark.parametrize("share", [1.0, 0.5, 0.1, 0.01, 0.001])
 def test_a_mask_leaves_the_nearest_of_what_it_permits(index: DenseIndex, graph: HnswIndex, share: float) -> None:
-    """Seen red: the beam not widened where a mask permits few."""
+    """Seen red: candidates that the mask was not asked about."""
     allow = np.random.default_rng(3).random(2000) < share
     with walking():
         hits, exact = graph.search(QUERIES, 10, ef_search=40, allow=allow), index.search(QUERIES, 10, allow=allow)
@@ -168,14 +168,16 @@ def test_no_graph_sees_what_is_no_number(graph: HnswIndex, bad: float, walks: bo
 @pytest.mark.usefixtures("walked")
 @pytest.mark.parametrize("sync", [True, False])
 def test_removed_rows_take_no_place(sync: bool) -> None:  # case D1
-    """Seen red: candidates looked up in the rows that were there when the graph was made."""
+    """Seen red: labels looked up in the rows that were there when the graph was made."""
     index = DenseIndex(3, metric="l2")
     index.add([1, 2, 3], np.array([[1, 2, 3], [4, 5, 6], [7, 8, 9]], np.float32))
     graph = beside(index)
     index.remove([1])
     if sync:
         assert graph.sync() == 0
-    assert list(zip(*(x.tolist() for x in graph.search([1.0, 2.0, 3.0], 1)[0]), strict=True)) == [(2, -27.0)]
+    assert list(zip(*(x.tolist() for x in graph.search([1.0, 2.0, 3.0], 1, ef_search=1)[0]), strict=True)) == [
+        (2, -27.0)
+    ]
 
     index = line(60)
     graph = beside(index)
@@ -184,7 +186,7 @@ def test_removed_rows_take_no_place(sync: bool) -> None:  # case D1
         if sync:
             graph.sync()
         left = index.ids()
-        hits = graph.search(np.zeros((2, 4)), 3)
+        hits = graph.search(np.zeros((2, 4)), 3, ef_search=3)
         assert hits.ids[0, : hits.counts[0]].tolist() == sorted(left.tolist())[:3]
         assert hits.counts.tolist() == [min(3, len(left))] * 2
 
