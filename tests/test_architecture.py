@@ -80,6 +80,11 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
 }
 # These print which kernels run here; no other command needs to know.
 PYTHON_MAY_IMPORT_TOO = dict.fromkeys(("python/evidex/cli/demo.py", "python/evidex/cli/info.py"), frozenset({"_core"}))
+# A source of candidates: it makes masks of rows, as the engine does, and nothing else of integrations may.
+PYTHON_MAY_IMPORT_TOO |= dict.fromkeys(
+    (f"python/evidex/integrations/{name}.py" for name in ("hnswlib", "_hnsw_graph", "_hnsw_search")),
+    frozenset({"_core"}),
+)
 
 
 def code_of(text: str) -> str:
@@ -216,10 +221,13 @@ BREACHES: list[tuple[Rule, str, str]] = [
     (python_edges, "python/evidex/packing.py", "import evidex\n"),
     (python_edges, "python/evidex/access.py", "from .index import DenseIndex\n"),
     (python_edges, "python/evidex/cli/a.py", "from .._core import isas\n"),
+    (python_edges, "python/evidex/integrations/a.py", "from .. import _core\n"),
+    (python_edges, "python/evidex/index.py", "from .integrations import hnswlib\n"),
     (python_edges, "python/evidex/novel.py", ""),
     (lazy_imports, "python/evidex/a.py", "import wordllama\n"),
     (lazy_imports, "python/evidex/a.py", "try:\n    from faiss import IndexFlat\nexcept ImportError:\n    pass\n"),
     (lazy_imports, "python/evidex/a.py", "class A:\n    import torch\n"),
+    (lazy_imports, "python/evidex/integrations/a.py", "import hnswlib\n"),
     (spdx_and_ascii, "cpp/base/a.cpp", "int a;\n"),
     (spdx_and_ascii, "tests/a.py", "import re\n# SPDX-License-Identifier: Apache-2.0\n"),
     (spdx_and_ascii, "cpp/base/a.cpp", "// SPDX-License-Identifier: Apache-2.0\n// na\u00efve\n"),

@@ -14,7 +14,7 @@ from ._core import Bitmask, RowStore, Snapshot
 from .columns import Columns
 from .predicates import Predicate, evaluate
 
-__all__ = ["IndexColumns", "matching"]
+__all__ = ["IndexColumns", "live_rows", "matching"]
 
 _T = TypeVar("_T")
 
@@ -98,15 +98,15 @@ def matching(snapshot: Snapshot, columns: Columns, predicate: Predicate) -> Bitm
 
 def _old_rows(before: Snapshot, after: Snapshot) -> _arrays.Ids:
     """For each row after, the row that it was; -1 for one that was removed meanwhile and needs no values any more."""
-    old_rows, old_ids = _live(before)
-    new_rows, new_ids = _live(after)
+    old_rows, old_ids = live_rows(before)
+    new_rows, new_ids = live_rows(after)
     by_id = np.argsort(old_ids)
     old_row_of = np.full(after.rows, -1, dtype=np.int64)
     old_row_of[new_rows] = old_rows[by_id[np.searchsorted(old_ids, new_ids, sorter=by_id)]]
     return old_row_of
 
 
-def _live(snapshot: Snapshot) -> tuple[_arrays.Ids, _arrays.Ids]:
+def live_rows(snapshot: Snapshot) -> tuple[_arrays.Ids, _arrays.Ids]:
     """Row numbers and ids of what is not removed."""
     live = snapshot.live()
     rows = np.flatnonzero(live.test(np.arange(snapshot.rows, dtype=np.int64)))

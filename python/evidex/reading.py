@@ -240,7 +240,7 @@ class VectorReader(StoredRows):
         scored = [scores[query, :count] for query, count in enumerate(counts)]
         self._record(action, snapshot, principal, plan=plan, k=k, ids=found, scores=scored)
 
-    def _plan(self, mask: _core.MaskPlan, way: Way | None) -> str:
+    def _plan(self, mask: _core.MaskPlan, way: Way | None = None) -> str:
         return way.plan if way is not None and mask.lookup else exact_plan(self._codec, mask.prescan)
 
 

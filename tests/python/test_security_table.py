@@ -14,6 +14,7 @@ import pytest
 import evidex
 from collections_examples import HashEncoder
 from evidex import AccessError, Collection, CollectionSnapshot, DenseIndex, Policy
+from evidex.integrations.hnswlib import HnswIndex
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
 SECTION = PAGE.split("## Every function that reads")[1].split("\n## ")[0]
@@ -21,7 +22,7 @@ ROWS = [line.split("|")[1] for line in SECTION.splitlines() if line.startswith("
 LISTED = set(re.findall(r"`(\w+\.\w+)", "\n".join(ROWS)))
 # The paragraph below the table: configuration and writing.
 ELSEWHERE = set(re.findall(r"`([\w.]+)`", SECTION.rsplit("\n| ", 1)[1].split("\n\n", 1)[1]))
-GUARDED = (DenseIndex, Collection, CollectionSnapshot, evidex.AllowMask, Policy)
+GUARDED = (DenseIndex, Collection, CollectionSnapshot, HnswIndex, evidex.AllowMask, Policy)
 
 
 def members(kind: type) -> dict[str, Any]:
@@ -110,10 +111,16 @@ def a_snapshot() -> CollectionSnapshot:
     return snapshot
 
 
+def a_graph() -> HnswIndex:
+    pytest.importorskip("hnswlib", reason="hnswlib is not installed")
+    return HnswIndex(an_index())
+
+
 MADE: dict[type, tuple[Any, dict[str, Any]]] = {
     DenseIndex: (an_index, CALLS),
     Collection: (a_collection, OF_DOCUMENTS),
     CollectionSnapshot: (a_snapshot, OF_DOCUMENTS),
+    HnswIndex: (a_graph, {name: CALLS[name] for name in ("search", "explain")}),
 }
 
 
