@@ -160,9 +160,9 @@ def test_rules_and_openness_must_fit(index: DenseIndex, guarded: DenseIndex) -> 
 
 
 SIGNATURES = {
-    "search": (["queries", "k"], ["principal", "allow", "where", "group_by", "threads"]),
+    "search": (["queries", "k"], ["principal", "allow", "where", "group_by", "threads", "recall", "rescore", "plan"]),
     "radius": (["queries", "min_score"], ["limit", "principal", "allow", "where", "threads"]),
-    "explain": (["query", "k"], ["principal", "allow", "where", "group_by", "threads"]),
+    "explain": (["query", "k"], ["principal", "allow", "where", "group_by", "threads", "recall", "rescore", "plan"]),
     "add": (["ids", "vectors", "rules", "groups"], ["metadata"]),
     "upsert": (["ids", "vectors", "rules", "groups"], ["metadata"]),
     "remove": (["ids"], []),
