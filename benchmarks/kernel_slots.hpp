@@ -223,7 +223,7 @@ inline Block prepare_lookup_sums(World& w) {
   auto* tables = w.room<std::uint8_t>(positions * kernels::kLookupTable);
   for (std::size_t i = 0; i < positions * kernels::kLookupTable; ++i) tables[i] &= kernels::kMostEntry;
   auto* sums = w.room<std::uint16_t>(kRows);
-  return [=, &w] { (void)w.table.lookups.sums(codes, tables, positions, sums); };
+  return [=, &w] { w.table.lookups.sums(codes, tables, positions, sums); };
 }
 
 inline Block prepare_lookup_estimates(World& w) {

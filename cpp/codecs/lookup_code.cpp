@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <limits>
 
 namespace evidex::codecs {
 namespace {
@@ -38,30 +37,25 @@ void to_components(const LookupModel& model, const float* row, bool centred, flo
   if (model.rotation) model.rotation->apply(components);
 }
 
-std::uint8_t LookupEncoder::nearest(std::size_t position, double& product, double& square) const {
+std::uint8_t LookupEncoder::code_of(std::size_t position, double& product, double& square) const {
   const float* four = room_.data() + position * kLookupDims;
-  std::size_t best = 0;
-  float most = 0;
+  float with_code = 0;
+  std::uint8_t code = 0;
   if (model_.kind == LookupKind::binary) {
     for (std::size_t i = 0; i < kLookupDims; ++i) {
-      best |= std::size_t{four[i] > 0} << i;
-      most += std::fabs(four[i]);
+      code = static_cast<std::uint8_t>(code | unsigned{four[i] > 0} << i);
+      with_code += std::fabs(four[i]);
     }
     square += kLookupDims;
   } else {
-    const Entries found = products(model_, position, four);
+    const float* centroids = model_.centroids.data() + position * kLookupDims * kLookupEntries;
     const float* half_squares = model_.half_squares.data() + position * kLookupEntries;
-    float least = std::numeric_limits<float>::infinity();
-    for (std::size_t e = 0; e < kLookupEntries; ++e) {
-      const float rest = half_squares[e] - found[e];
-      best = rest < least ? e : best;
-      least = rest < least ? rest : least;
-    }
-    most = found[best];
-    square += 2 * static_cast<double>(half_squares[best]);
+    code = nearest(four, centroids, half_squares).entry;
+    for (std::size_t i = 0; i < kLookupDims; ++i) with_code += four[i] * centroids[i * kLookupEntries + code];
+    square += 2 * static_cast<double>(half_squares[code]);
   }
-  product += static_cast<double>(most);
-  return static_cast<std::uint8_t>(best);
+  product += static_cast<double>(with_code);
+  return code;
 }
 
 LookupFit LookupEncoder::encode(const float* row, std::size_t at, std::uint8_t* codes, kernels::LookupFacts& facts) {
@@ -73,7 +67,7 @@ LookupFit LookupEncoder::encode(const float* row, std::size_t at, std::uint8_t* 
   const unsigned shift = at < kernels::kLookupBytes ? 0 : 4;
   std::uint8_t* code = codes + at % kernels::kLookupBytes;
   for (std::size_t p = 0; p < model_.positions; ++p, code += kernels::kLookupBytes) {
-    *code = static_cast<std::uint8_t>(*code | nearest(p, product, code_square) << shift);
+    *code = static_cast<std::uint8_t>(*code | code_of(p, product, code_square) << shift);
   }
   // Signs never have less than the length of their row. Where centroids stand for hardly any of a row, its estimate is
   // not to run away with what little there is.

@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "codecs/nearest.hpp"
 #include "codecs/rotation.hpp"
 #include "kernels/lookup.hpp"
 #include "kernels/metrics.hpp"
@@ -26,8 +27,6 @@ enum class LookupKind : std::uint8_t { binary, pq4 };
 
 inline constexpr std::array<std::string_view, 2> kLookupKinds{"binary", "pq4"};
 
-/// Dimensions that one code stands for.
-inline constexpr std::size_t kLookupDims = 4;
 inline constexpr std::size_t kMostLookupDim = kernels::kMostPositions * kLookupDims;
 
 /// Codes of a row; dimensions beyond dim are zero in every row and query.
@@ -64,7 +63,7 @@ class LookupEncoder {
   LookupFit encode(const float* row, std::size_t at, std::uint8_t* codes, kernels::LookupFacts& facts);
 
  private:
-  std::uint8_t nearest(std::size_t position, double& product, double& square) const;
+  std::uint8_t code_of(std::size_t position, double& product, double& square) const;
 
   const LookupModel& model_;
   std::vector<float> room_;

@@ -14,7 +14,7 @@ namespace {
 
 using kernels::kLookupEntries;
 
-constexpr std::size_t kMostRounds = 25;  // benchmarks/NOTES.md
+constexpr std::size_t kMostRounds = 16;
 
 using Four = std::array<float, kLookupDims>;
 
@@ -23,7 +23,7 @@ using Four = std::array<float, kLookupDims>;
 class KMeans {
  public:
   KMeans(std::vector<Four> points, std::uint64_t seed)
-      : points_(std::move(points)), cluster_of_(points_.size()), rest_of_(points_.size()) {
+      : points_(std::move(points)), cluster_of_(points_.size()), distance_of_(points_.size()) {
     Random random(seed);
     std::vector<double> away(points_.size(), std::numeric_limits<double>::infinity());  // squared, from the nearest
     std::size_t chosen = random.next() % points_.size();
@@ -60,27 +60,20 @@ class KMeans {
 
   /// Whether any point changed its cluster.
   bool assign() {
-    std::array<std::array<float, kLookupEntries>, kLookupDims> across;
+    std::array<float, kLookupDims * kLookupEntries> across;
     std::array<float, kLookupEntries> half_squares{};
     for (std::size_t e = 0; e < kLookupEntries; ++e) {
       for (std::size_t i = 0; i < kLookupDims; ++i) {
-        across[i][e] = centroids_[e][i];
+        across[i * kLookupEntries + e] = centroids_[e][i];
         half_squares[e] += 0.5F * centroids_[e][i] * centroids_[e][i];
       }
     }
     bool changed = false;
     for (std::size_t r = 0; r < points_.size(); ++r) {
-      std::array<float, kLookupEntries> rest = half_squares;
-      for (std::size_t i = 0; i < kLookupDims; ++i) {
-        for (std::size_t e = 0; e < kLookupEntries; ++e) rest[e] -= points_[r][i] * across[i][e];
-      }
-      std::uint8_t best = 0;
-      for (std::size_t e = 1; e < kLookupEntries; ++e) {
-        best = rest[e] < rest[best] ? static_cast<std::uint8_t>(e) : best;
-      }
-      changed = changed || best != cluster_of_[r] || first_;
-      cluster_of_[r] = best;
-      rest_of_[r] = rest[best];
+      const Nearest found = nearest(points_[r].data(), across.data(), half_squares.data());
+      changed = changed || found.entry != cluster_of_[r] || first_;
+      cluster_of_[r] = found.entry;
+      distance_of_[r] = found.distance;
     }
     first_ = false;
     return changed;
@@ -106,23 +99,14 @@ class KMeans {
 
   /// The point that its centroid stands for worst, once.
   std::size_t take_farthest() {
-    std::size_t farthest = 0;
-    float most = -std::numeric_limits<float>::infinity();
-    for (std::size_t r = 0; r < points_.size(); ++r) {
-      float distance = rest_of_[r];
-      for (const float component : points_[r]) distance += 0.5F * component * component;
-      if (distance > most) {
-        most = distance;
-        farthest = r;
-      }
-    }
-    rest_of_[farthest] = -std::numeric_limits<float>::infinity();
-    return farthest;
+    const auto farthest = std::max_element(distance_of_.begin(), distance_of_.end());
+    *farthest = -1;
+    return static_cast<std::size_t>(farthest - distance_of_.begin());
   }
 
   std::vector<Four> points_;
   std::vector<std::uint8_t> cluster_of_;
-  std::vector<float> rest_of_;  // half the squared distance to the centroid, less half the squared norm
+  std::vector<float> distance_of_;  // to the centroid, as nearest() gives it
   std::array<Four, kLookupEntries> centroids_{};
   bool first_ = true;
 };

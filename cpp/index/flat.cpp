@@ -129,6 +129,7 @@ struct Call {
 
   /// Codes first, a few queries at a time. Once they tell too little, they will for the rest of the slice too.
   void run(const Slice& slice, unsigned workers, BoundRoom& room) {
+    if (planned.masks[slice.mask].returned == 0) return report(slice.first, tile(slice).selections());
     if (planned.masks[slice.mask].lookup) {
       auto tops = lookup(tile(slice), query.approximate->codes, query.approximate->candidates, workers);
       if (tops) return report(slice.first, std::move(*tops));

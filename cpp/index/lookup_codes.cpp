@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -18,19 +16,6 @@ namespace evidex::index {
 
 using codecs::LookupModel;
 using kernels::kLookupRows;
-
-namespace {
-
-LookupMost most_of(std::span<const kernels::LookupFacts> facts) {
-  LookupMost most{0.0F, -std::numeric_limits<float>::infinity()};
-  for (const kernels::LookupFacts fact : facts) {
-    most.factor = std::max(most.factor, std::bit_cast<float>(fact & 0xFFFF0000U));
-    most.addend = std::max(most.addend, std::bit_cast<float>(fact << 16));
-  }
-  return most;
-}
-
-}  // namespace
 
 LookupCodes::LookupCodes(std::shared_ptr<const LookupModel> model, std::uint64_t layout)
     : model_(std::move(model)),
@@ -76,7 +61,6 @@ void LookupCodes::extend(const Snapshot& snapshot, Stop& stop) {
       const auto [c, place] = snapshot.place(row);
       fit.add(encoder.encode(snapshot.vector(kernels, c, place, scratch.data()), i, codes, facts[i]));
     }
-    (*pieces_)[piece]->most[at] = most_of({facts, kLookupRows});
     const std::scoped_lock lock(mutex_);
     words_ = word + 1;
     fit_ = fit;

@@ -29,22 +29,15 @@ struct MeanFit {
   }
 };
 
-/// The largest factor and addend of 64 rows.
-struct LookupMost {
-  float factor;
-  float addend;
-};
-
 /// Codes of many blocks.
 struct LookupPiece {
   static constexpr std::size_t kWords = 1024;
 
   explicit LookupPiece(std::size_t positions)
-      : codes(kWords * positions * kernels::kLookupBytes), facts(kWords * kernels::kLookupRows), most(kWords) {}
+      : codes(kWords * positions * kernels::kLookupBytes), facts(kWords * kernels::kLookupRows) {}
 
   AlignedBuffer<std::uint8_t> codes;          // [kWords, positions, 32]
   AlignedBuffer<kernels::LookupFacts> facts;  // [kWords, 64]
-  AlignedBuffer<LookupMost> most;             // [kWords]
 };
 
 /// What a search sees of them.
@@ -61,9 +54,6 @@ struct LookupView {
   const kernels::LookupFacts* facts(std::size_t word) const {
     const std::size_t at = word % LookupPiece::kWords * kernels::kLookupRows;
     return (*pieces)[word / LookupPiece::kWords]->facts.data() + at;
-  }
-  const LookupMost& most(std::size_t word) const {
-    return (*pieces)[word / LookupPiece::kWords]->most[word % LookupPiece::kWords];
   }
 };
 

@@ -13,11 +13,12 @@
 #include "base/float_state.hpp"
 #include "index/prepare.hpp"
 #include "kernels/dispatch.hpp"
+#include "search/candidates.hpp"
 
 namespace evidex::index {
 namespace {
 
-using search::Hit;
+using search::Candidates;
 using search::TopK;
 
 /// Each query's tables.
@@ -34,41 +35,23 @@ struct Tables {
   }
 };
 
-/// Whether no row can reach the threshold whose sum is not above `largest`, nor its facts above `most`. Never so where
-/// rounding could decide.
-bool falls_short(const kernels::LookupTerms& terms, std::uint16_t largest, const LookupMost& most, float threshold) {
-  constexpr double kRounding = 0x1p-20;  // several times what the few roundings of an estimate come to
-  const auto base = static_cast<double>(terms.base);
-  const auto addend = static_cast<double>(most.addend);
-  const auto factor = static_cast<double>(most.factor);
-  const double sum = static_cast<double>(terms.low) + static_cast<double>(terms.step) * largest;
-  const double sizes = std::fabs(base) + std::fabs(addend) + std::fabs(static_cast<double>(threshold)) +
-                       factor * (std::fabs(static_cast<double>(terms.low)) + std::fabs(sum));
-  const double needed = static_cast<double>(threshold) - base - addend - kRounding * sizes;
-  return needed > 0 && factor * sum < needed;
-}
-
 /// Estimates the permitted rows of mask words. Where they tie, the row that lies first counts as better.
 class LookupScan {
  public:
-  LookupScan(const Tile& tile, const LookupView& codes, const Tables& tables, std::span<TopK> tops)
-      : table_(tile.table), codes_(codes), tables_(tables), tops_(tops) {}
+  LookupScan(const Tile& tile, const LookupView& codes, const Tables& tables, std::span<Candidates> best)
+      : table_(tile.table), codes_(codes), tables_(tables), best_(best) {}
 
   void word(std::size_t index, std::uint64_t bits) {
     const std::uint8_t* block = codes_.codes(index);
     const kernels::LookupFacts* facts = codes_.facts(index);
-    const LookupMost& most = codes_.most(index);
-    for (std::size_t q = 0; q < tops_.size(); ++q) {
-      const std::uint16_t largest =
-          table_.lookups.sums(block, tables_.entries.data() + q * tables_.bytes, codes_.model->positions, sums_.data());
-      if (falls_short(tables_.terms[q], largest, most, tops_[q].threshold())) continue;
+    for (std::size_t q = 0; q < best_.size(); ++q) {
+      table_.lookups.sums(block, tables_.entries.data() + q * tables_.bytes, codes_.model->positions, sums_.data());
       table_.lookups.estimates(tables_.terms[q], sums_.data(), facts, estimates_.data());
-      TopK& top = tops_[q];
-      std::uint64_t reached = table_.reach(estimates_.data(), top.threshold()) & bits;
+      Candidates& best = best_[q];
+      std::uint64_t reached = table_.reach(estimates_.data(), best.threshold()) & bits;
       for (; reached != 0; reached &= reached - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(reached));
-        const std::size_t row = index * RangeScan::kRows + i;
-        top.push({estimates_[i], static_cast<std::int64_t>(row), 0, static_cast<std::uint32_t>(row)});
+        best.push(estimates_[i], static_cast<std::uint32_t>(index * RangeScan::kRows + i));
       }
     }
     rows_ += count_bits(bits);
@@ -81,29 +64,29 @@ class LookupScan {
   const kernels::Table& table_;
   const LookupView& codes_;
   const Tables& tables_;
-  std::span<TopK> tops_;
+  std::span<Candidates> best_;
   std::size_t rows_ = 0;
   alignas(64) std::array<std::uint16_t, kernels::kLookupRows> sums_;
   alignas(64) std::array<float, kernels::kLookupRows> estimates_;
 };
 
 struct Estimated {
-  std::vector<TopK> tops;
+  std::vector<Candidates> best;
   std::size_t rows;
 };
 
 Estimated estimate(const Tile& tile, const LookupView& codes, std::size_t candidates, unsigned workers) {
   const Tables tables(tile, *codes.model);
   std::atomic<std::size_t> rows{0};
-  std::vector<TopK> tops = select_from(
+  std::vector<Candidates> best = select_from(
       0, std::min(codes.words, tile.snapshot.words()), workers,
-      [&] { return std::vector<TopK>(tile.count, TopK(candidates)); },
-      [&](Ranges& ranges, std::span<TopK> mine) {
+      [&] { return std::vector<Candidates>(tile.count, Candidates(candidates)); },
+      [&](Ranges& ranges, std::span<Candidates> mine) {
         LookupScan scan(tile, codes, tables, mine);
         ranges.drain([&](std::size_t begin, std::size_t end) { tile.for_each_word(begin, end, scan); });
         rows += scan.rows();
       });
-  return {std::move(tops), rows};
+  return {std::move(best), rows};
 }
 
 }  // namespace
@@ -125,12 +108,10 @@ std::optional<std::vector<TopK>> lookup(const Tile& tile, const LookupView& code
   Estimated estimated = estimate(tile, codes, candidates, workers);
   std::vector<TopK> found = tile.selections();
   for (std::size_t q = 0; q < tile.count; ++q) {
-    std::vector<Hit> best = estimated.tops[q].best();
-    if (best.size() < std::min(candidates, estimated.rows)) return std::nullopt;
-    std::sort(best.begin(), best.end(), [](const Hit& a, const Hit& b) { return a.row < b.row; });
+    if (estimated.best[q].size() < std::min(candidates, estimated.rows)) return std::nullopt;
     RangeScan scan(tile.snapshot, tile.table, tile.query(q).data(), {&found[q], 1});
-    for (const Hit& hit : best) {
-      scan.word(hit.row / RangeScan::kRows, std::uint64_t{1} << (hit.row % RangeScan::kRows));
+    for (const std::uint32_t row : estimated.best[q].in_sequence()) {
+      scan.word(row / RangeScan::kRows, std::uint64_t{1} << (row % RangeScan::kRows));
     }
     tile.for_each_word(codes.words, tile.snapshot.words(), scan);
     scan.finish();
@@ -153,7 +134,7 @@ std::vector<std::vector<std::int64_t>> best_by_estimate(const Snapshot& snapshot
                     false,      stop};
     std::vector<std::int64_t>& rows = found.emplace_back();
     Estimated estimated = estimate(tile, codes, candidates, 1);
-    for (const Hit& hit : estimated.tops[0].sorted()) rows.push_back(hit.row);
+    for (const std::uint32_t row : estimated.best[0].sorted()) rows.push_back(row);
   }
   return found;
 }

@@ -6,6 +6,8 @@
 #include <atomic>
 #include <cstddef>
 #include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/stop.hpp"
@@ -100,14 +102,14 @@ class Ranges {
 
 /// Runs work(ranges, selections) on each worker, with selections of its own from `fresh`, and merges them.
 template <class Fresh, class Work>
-std::vector<search::TopK> select_from(std::size_t begin, std::size_t end, unsigned workers, Fresh fresh, Work work) {
-  std::vector<std::vector<search::TopK>> selections(workers);
+std::invoke_result_t<Fresh> select_from(std::size_t begin, std::size_t end, unsigned workers, Fresh fresh, Work work) {
+  std::vector<std::invoke_result_t<Fresh>> selections(workers);
   Ranges ranges(begin, end, workers);
   run_workers(workers, [&](unsigned worker) {
     selections[worker] = fresh();
     work(ranges, std::span(selections[worker]));
   });
-  std::vector<search::TopK> merged = std::move(selections[0]);
+  std::invoke_result_t<Fresh> merged = std::move(selections[0]);
   for (unsigned worker = 1; worker < workers; ++worker) {
     for (std::size_t q = 0; q < selections[worker].size(); ++q) merged[q].merge(selections[worker][q]);
   }

@@ -2,8 +2,8 @@
 // Sums of table entries over 4-bit codes. Entries are at most 31: eight of them fit a byte, and are added there before
 // anything is widened; 2,112 of them fit 16 bits. Whole numbers: no order matters. No include guard on purpose.
 
-static std::uint16_t lookup_sums(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
-                                 std::uint16_t* sums) noexcept {
+static void lookup_sums(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
+                        std::uint16_t* sums) noexcept {
   LookupSum wide = LookupSum::zero();
   for (std::size_t at = 0; at < positions; at += kLookupGroup) {
     LookupGroup group = LookupGroup::zero();
@@ -13,9 +13,6 @@ static std::uint16_t lookup_sums(const std::uint8_t* codes, const std::uint8_t* 
     wide.add(group);
   }
   wide.store(sums);
-  std::uint16_t largest = 0;
-  for (std::size_t i = 0; i < kLookupRows; ++i) largest = sums[i] > largest ? sums[i] : largest;
-  return largest;
 }
 
 /// Estimates of 64 rows.

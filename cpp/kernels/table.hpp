@@ -84,9 +84,9 @@ struct CodeKernels {
 };
 
 /// Of 64 rows, the sums of the entries that their codes name: `positions` tables of kLookupTable bytes, a multiple of
-/// kLookupGroup and at most kMostPositions, of entries that are at most kMostEntry. Returns the largest sum.
-using LookupSums = std::uint16_t (*)(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
-                                     std::uint16_t* sums) noexcept;
+/// kLookupGroup and at most kMostPositions, of entries that are at most kMostEntry.
+using LookupSums = void (*)(const std::uint8_t* codes, const std::uint8_t* tables, std::size_t positions,
+                            std::uint16_t* sums) noexcept;
 /// Of 64 rows, estimates from those sums.
 using LookupEstimates = void (*)(const LookupTerms& terms, const std::uint16_t* sums, const LookupFacts* facts,
                                  float* estimates) noexcept;

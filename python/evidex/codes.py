@@ -28,7 +28,7 @@ _COSTS = ("row", "eighth", "sixty_fourth", "word", "candidate", "start")
 _PLAN = re.compile(rf"({'|'.join(KINDS)}) codes, ([0-9]{{1,9}}) rescored")
 _SAMPLE = 256  # rows that are asked for as if they were queries
 _DEEPEST = 100  # neighbours of each that are looked for
-_MOST_CANDIDATES = 8192
+_MOST_CANDIDATES = 4096
 _ROOM = 1.25  # queries are not quite like rows
 _NO_MASKS = np.empty(0, dtype=np.uint32)
 
@@ -183,17 +183,18 @@ def _ranks(snapshot: _core.Snapshot, core: _core.LookupCodes, asked: npt.NDArray
     queries, live = snapshot.vectors(asked), snapshot.live()
     depth = min(_DEEPEST, snapshot.live_rows - 1)
     exact = snapshot.search(queries, depth + 1, [live], _NO_MASKS, 1, False).rows
-    most = min(_MOST_CANDIDATES, snapshot.live_rows)
-    estimated = core.best_by_estimate(snapshot, queries, most, live)
-    ranks = np.full((len(asked), depth), 2 * _MOST_CANDIDATES, dtype=np.int64)
+    estimated = core.best_by_estimate(snapshot, queries, min(_MOST_CANDIDATES, snapshot.live_rows), live)
+    missed = 2 * _MOST_CANDIDATES
+    ranks = np.full((len(asked), depth), missed, dtype=np.int64)
+    place = np.full(snapshot.rows, missed, dtype=np.int64)  # of each row by estimate
     for query, row in enumerate(asked.tolist()):
+        order = estimated[query][estimated[query] >= 0]
+        place[order] = np.arange(len(order))
         true = exact[query][exact[query] != row][:depth]
-        order = np.argsort(estimated[query], kind="stable")
-        at = order[np.minimum(np.searchsorted(estimated[query], true, sorter=order), most - 1)]
-        found = estimated[query][at] == true
-        own = np.flatnonzero(estimated[query] == row)
-        before = at - (at > own[0]) if len(own) else at
-        ranks[query, : len(true)][found] = before[found]
+        at = place[true]
+        ranks[query, : len(true)] = np.where(at < missed, at - (at > place[row]), missed)
+        ranks[query, : len(true)][true >= core.rows] = 0  # without codes they are scored in any case
+        place[order] = missed
     return ranks
 
 

@@ -23,7 +23,7 @@ class CodedIndex(VectorReader):
         A code is half a byte for four dimensions, and four bytes more: 52 bytes for 384 dimensions. Rows stay as they
         are: those that look best by their codes are scored as ever. Codes follow every later write; what they were
         trained with stays until this is called again, and ``stats()["codes"]`` says how far rows that came since differ
-        from it. The same rows and seed give the same codes, on every machine. What a searches costs here by codes and
+        from it. The same rows and seed give the same codes, on every machine. What a search costs here by codes and
         exactly is measured once, in this call.
 
         Codes and the centre they refer to are shared by all rows: what a search with a recall below 1 finds may depend

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codes_examples import KINDS, QUERIES, RNG, filled, forced
+from codes_examples import KINDS, QUERIES, RNG, ROWS, filled, forced
 from evidex import DenseIndex, InvalidInput
 
 
@@ -75,6 +75,13 @@ def test_what_cannot_be_trained() -> None:
     assert index.stats()["codes"] == []
     index.add(None, np.ones((1, 4)))
     index.train()
+
+
+def test_rows_too_few_for_a_word_need_no_candidates() -> None:
+    """A sixth of these rows has no code. Seen red with those counted among the rows that codes miss."""
+    codes = filled(rows=ROWS[:310])._codes["binary"]
+    assert codes.core.rows == 256
+    assert codes.candidates(10, 0.95) is not None
 
 
 def test_progress_is_told() -> None:

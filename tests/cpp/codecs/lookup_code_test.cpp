@@ -82,7 +82,7 @@ void compare(LookupKind kind, const kernels::Metric& metric, std::size_t dim, Ra
     std::vector<std::uint16_t> sums(64);
     std::vector<float> estimates(64);
     const kernels::Table& scalar = *check::runnable_tables().back();
-    (void)scalar.lookups.sums(block.data(), tables.data(), model.positions, sums.data());
+    scalar.lookups.sums(block.data(), tables.data(), model.positions, sums.data());
     scalar.lookups.estimates(terms, sums.data(), facts.data(), estimates.data());
     for (std::size_t r = 0; r < 64; ++r) {
       codecs::to_components(model, rows.row(r), true, own.data());

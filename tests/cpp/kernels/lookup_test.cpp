@@ -3,7 +3,6 @@
 //
 // B8: the largest entries in as many positions as fit 16 bits. Seen red with: a code's halves exchanged, entries added
 // up in bytes over two groups in avx2.cpp, rows stored without being interleaved, the addend taken from the upper half.
-#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <vector>
@@ -43,9 +42,7 @@ void compare(const Data& data, std::size_t offset) {
   for (const kernels::Table* table : check::runnable_tables()) {
     const check::Note note(table->isa, ", ", data.positions, " positions");
     std::vector<std::uint16_t> sums(kernels::kLookupRows + 1, 12345);
-    const std::uint16_t largest =
-        table->lookups.sums(codes.data() + offset, tables.data() + offset, data.positions, sums.data());
-    CHECK_EQ(largest, *std::max_element(sums.begin(), sums.end() - 1));
+    table->lookups.sums(codes.data() + offset, tables.data() + offset, data.positions, sums.data());
     for (std::size_t row = 0; row < kernels::kLookupRows; ++row) CHECK_EQ(sums[row], data.sum(row));
     CHECK_EQ(sums[kernels::kLookupRows], 12345);
   }
