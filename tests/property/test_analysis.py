@@ -11,7 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import terms_reference
@@ -26,19 +26,25 @@ ANY = st.text(max_size=60) | st.text("a\u0301\u0316\u034f\uff9e\u00df\u65e5\u0e4
 FOLDER = Path(os.environ.get("EVIDEX_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 
 
+@example("1.2 1.2.3 1,2,3 v1.2 IDs HTTPServer a___b a____b x/.y x/../z C++17 a#b C#'s O'Neil's 5'6")
 @given(ASCII | JOINED | st.text(string.printable, max_size=60))
 def test_ascii_text_against_the_reference(text: str) -> None:
     """Seen red: two points enough to take a number apart, the plural of capitals split, four underscores joining."""
     assert PLAIN.terms(text) == terms_reference.terms(text)
 
 
-@given(st.text(string.printable, max_size=12))
+@example("C++")
+@example("_'s")
+@given(st.text(string.printable, max_size=12) | st.text("aBs+#'._-(", max_size=6))
 def test_the_short_cut_for_plain_words_changes_nothing(run: str) -> None:
     """Seen red: ``+`` among the punctuation that the short cut takes off."""
     for analyzer in (PLAIN, WORDS):
         assert analyzer._known.plain(run) in (None, analyzer._known.analysed(run))
 
 
+@example("5", "kg")
+@example("a-", "b")
+@example("e", "\u0301")
 @given(ANY, ANY)
 def test_a_space_between_texts_puts_their_terms_side_by_side(first: str, second: str) -> None:
     """Seen red: a number joined to the unit after the space."""
