@@ -13,6 +13,7 @@ import pytest
 
 from evidex.text import Analyzer
 from evidex.text import _segments as rules
+from evidex.text import analysis
 
 PLAIN = Analyzer()
 
@@ -172,6 +173,6 @@ def test_what_is_remembered_is_bounded() -> None:
     analyzer = Analyzer()
     for block, following in pairwise(range(0, 120_000, 20_000)):
         analyzer.terms(" ".join(f"w{number}" for number in range(block, following)))
-    assert 0 < len(analyzer._known) <= 1 << 15
+    assert 0 < len(analyzer._known) <= analysis._MOST_REMEMBERED < 100_000
     analyzer.terms("y" * 65)
     assert "y" * 65 not in analyzer._known

@@ -20,7 +20,7 @@ __all__ = ["Analyzer"]
 _RULES = 1  # of this module and _segments: a change that gives any text other terms is a new number
 _KIND = "evidex.text.Analyzer"
 _BUILT_IN: dict[str, Collection[str]] = {"english": STOP_WORDS}
-_MOST_REMEMBERED = 1 << 15
+_MOST_REMEMBERED = 1 << 16  # about 17 MB when full
 _LONGEST_REMEMBERED = 64
 _EDGES = "!\"$%&'()*,-./:;<=>?@[\\]^_`{|}~"  # ASCII punctuation without + and #: C++, C#
 
@@ -58,8 +58,8 @@ class Analyzer:
     characters, as in Lucene's CJKAnalyzer, and each character of a pair is a part with weight 1, so that a query of
     one character finds it.
 
-    Terms of a text that contains only characters of Unicode 13 are the same under every Python; a newer Python knows
-    newer letters. Terms of ``a + " " + b`` are those of ``a`` and then those of ``b``. Time is linear in the text.
+    Terms of ``a + " " + b`` are those of ``a`` and then those of ``b``. Time is linear in the text. Letters newer than
+    the Unicode version of the running Python separate words; that version is no part of the identity.
 
     Attributes:
         language: Of the stemmer, None without one.
