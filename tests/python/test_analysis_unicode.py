@@ -11,9 +11,8 @@ from itertools import pairwise
 
 import pytest
 
-from evidex.text import Analyzer
+from evidex.text import Analyzer, analysis
 from evidex.text import _segments as rules
-from evidex.text import analysis
 
 PLAIN = Analyzer()
 
