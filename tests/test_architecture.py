@@ -56,8 +56,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "_literals": set(),
     "_stop_words": set(),
     "_checks": {"errors"},
-    **dict.fromkeys(("text", "fusion", "packing", "evaluation", "rerank"), VALUES),
-    "encoders": VALUES | {"_stop_words"},
+    **dict.fromkeys(("fusion", "packing", "evaluation", "rerank"), VALUES),
+    **dict.fromkeys(("encoders", "text"), VALUES | {"_stop_words"}),
     "citations": VALUES | {"_literals", "_stop_words", "packing", "text"},
     "handbook": VALUES | {"text"},
     "_arrays": VALUES,
@@ -293,7 +293,7 @@ import os, sys, numpy
 before = os.listdir("/proc/self/task") if os.path.isdir("/proc/self/task") else []
 import evidex
 after = os.listdir("/proc/self/task") if before else []
-optional = {"faiss", "hnswlib", "safetensors", "sentence_transformers", "tokenizers", "torch", "wordllama"}
+optional = {"Stemmer", "faiss", "hnswlib", "safetensors", "sentence_transformers", "tokenizers", "torch", "wordllama"}
 print(after == before, sorted(optional & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

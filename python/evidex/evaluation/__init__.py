@@ -3,5 +3,15 @@
 
 from .calibration import Calibration, calibrate_floor
 from .metrics import MeanMetrics, Metrics, mean_metrics, metrics
+from .overlap import jaccard, token_overlap
 
-__all__ = ["Calibration", "MeanMetrics", "Metrics", "calibrate_floor", "mean_metrics", "metrics"]
+__all__ = [
+    "Calibration",
+    "MeanMetrics",
+    "Metrics",
+    "calibrate_floor",
+    "jaccard",
+    "mean_metrics",
+    "metrics",
+    "token_overlap",
+]
