@@ -135,8 +135,8 @@ std::vector<float> mean_of(std::span<const float> rows, std::size_t dim) {
   std::vector<double> sums(dim);
   for (std::size_t i = 0; i < rows.size(); ++i) sums[i % dim] += static_cast<double>(rows[i]);
   std::vector<float> means(dim);
-  const auto n = static_cast<double>(rows.size() / dim);
-  for (std::size_t i = 0; i < dim; ++i) means[i] = static_cast<float>(sums[i] / n);
+  const std::size_t n = rows.size() / dim;
+  for (std::size_t i = 0; i < dim; ++i) means[i] = static_cast<float>(sums[i] / static_cast<double>(n));
   return means;
 }
 

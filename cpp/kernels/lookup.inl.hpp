@@ -7,7 +7,7 @@ static void lookup_sums(const std::uint8_t* codes, const std::uint8_t* tables, s
   LookupSum wide = LookupSum::zero();
   for (std::size_t at = 0; at < positions; at += kLookupGroup) {
     LookupGroup group = LookupGroup::zero();
-    for (std::size_t i = at; i < at + kLookupGroup; i += LookupGroup::positions) {
+    for (std::size_t i = at; i < at + kLookupGroup; i += LookupGroup::width) {
       group.add(codes + i * kLookupBytes, tables + i * kLookupTable);
     }
     wide.add(group);

@@ -133,7 +133,7 @@ struct NibbleSum {
 
 /// Sums of 64 rows that fit a byte, as two registers: a table lies in both halves of a register.
 struct LookupGroup {
-  static constexpr std::size_t positions = 1;
+  static constexpr std::size_t width = 1;  // positions
   __m256i low;
   __m256i high;
 

@@ -134,7 +134,7 @@ struct NibbleSum {
 
 /// Sums of 64 rows that fit a byte, as two registers: two positions side by side, each with its table in both halves.
 struct LookupGroup {
-  static constexpr std::size_t positions = 2;
+  static constexpr std::size_t width = 2;  // positions
   __m512i low;
   __m512i high;
 

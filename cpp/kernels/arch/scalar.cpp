@@ -105,7 +105,7 @@ struct NibbleSum {
 
 /// Sums of 64 rows that fit a byte.
 struct LookupGroup {
-  static constexpr std::size_t positions = 1;
+  static constexpr std::size_t width = 1;  // positions
   std::array<std::uint8_t, kLookupRows> v;
 
   static LookupGroup zero() noexcept { return {{}}; }
