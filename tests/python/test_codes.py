@@ -96,7 +96,7 @@ def test_few_permitted_rows_are_all_scored(index: DenseIndex) -> None:
 @pytest.mark.parametrize("metric", reference.METRICS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_same_bits_on_every_instruction_set_and_thread_count(kind: str, metric: str, codec: str) -> None:
-    """P5, and training again gives the same codes. Seen red with ties of estimates left to the order of workers."""
+    """P5, and training again gives the same codes. Workers share such a search in tests/cpp/index/lookup_test.cpp."""
     rows = np.round(ROWS[:1500] * 2) / 2  # many equal estimates
     answers = set()
     for isa in ISAS:
@@ -124,7 +124,7 @@ def test_seeds_act() -> None:
 
 
 def test_codes_follow_every_write(index: DenseIndex) -> None:
-    """Seen red with codes left as they were by upsert, and by optimize."""
+    """Seen red with codes left as they were by add, and by optimize."""
     kind = index.stats()["codes"][0]["kind"]
     index = filled(kind)
     best = index.add(None, QUERIES)  # fewer than a word of 64 rows: not coded yet, scored all the same

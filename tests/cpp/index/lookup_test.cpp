@@ -3,7 +3,8 @@
 // fewer than min(k, permitted); with as many candidates as rows it is the exact answer.
 //
 // P1, P3, P4, P6, A3, A9, A18, B5, D1. Seen red with: bits of the mask ignored when estimates are selected, rows beyond
-// the codes left out, estimates in the order of the scores, a candidate scored twice, codes of another layout used.
+// the codes left out, estimates in the order of the scores, a candidate scored twice, codes of another layout used, the
+// first worker's candidates alone.
 #include "index/lookup_search.hpp"
 
 #include <algorithm>

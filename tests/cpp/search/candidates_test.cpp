@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The best rows by estimate against a sorted list: estimates of either sign, ties, merges, thresholds.
 //
-// P4. Seen red with: negative estimates ordered by their bits, ties to the row that lies last, a merge that leaves out
-// what only reaches the threshold.
+// P4. Seen red with: negative estimates ordered by their bits, ties to the row that lies last, a threshold that is too
+// high.
 #include "search/candidates.hpp"
 
 #include <algorithm>
