@@ -70,7 +70,7 @@ void compare(LookupKind kind, const kernels::Metric& metric, std::size_t dim, Ra
   for (std::size_t q = 0; q < queries.size(); ++q) {
     std::vector<std::uint8_t> tables(model.positions * 32);
     const kernels::LookupTerms terms = codecs::lookup_tables(model, queries.row(q), tables);
-    for (const std::uint8_t entry : tables) CHECK(entry <= kernels::kMostEntry);
+    CHECK_EQ(*std::max_element(tables.begin(), tables.end()), kernels::kMostEntry);  // the widest table has all steps
     std::vector<float> asked(model.components());
     codecs::to_components(model, queries.row(q), metric.distance, asked.data());
     double base = 0;
