@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import gc
 import os
 import pickle
 import signal
@@ -84,6 +85,7 @@ def _run(work: Callable[[Callable[[object], None]], object], writing: int) -> No
     try:
         signal.alarm(HANG)
         signal.signal(signal.SIGINT, signal.default_int_handler)  # a background job's parent may ignore it
+        gc.callbacks.clear()  # Hypothesis has one, and an interrupt that comes while garbage is collected is lost in it
         work(functools.partial(send, "said"))
     except BaseException:
         status = 1

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import threading
-import weakref
 from types import TracebackType
 
 from .. import _checks
@@ -14,6 +13,7 @@ from ..audit import RetrievalLog
 from ..columns import Columns
 from ..encoders import Encoder, get_encoder
 from ..errors import AccessError, InvalidInput, MissingStore
+from .alive import Alive
 from .catalog import Catalog
 from .family import View
 from .files import Lease, WriterLock, create_folder, has_catalog, leased, require_folder
@@ -128,9 +128,9 @@ class Collection(CollectionWriter):
         self._lease: Lease | None = None
         self._kept_policy = self._closed = False
         self._changing = threading.RLock()
-        self._snapshots: weakref.WeakSet[CollectionSnapshot] = weakref.WeakSet()
+        self._snapshots: Alive[CollectionSnapshot] = Alive()
         self._view: View | None = None
-        self._views: weakref.WeakSet[View] = weakref.WeakSet()  # all that somebody still reads
+        self._views: Alive[View] = Alive()  # all that somebody still reads
 
     def _open(self, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
         writes = self._mode == "rw"
@@ -228,7 +228,7 @@ class Collection(CollectionWriter):
             if self._closed:
                 return
             self._closed, self._view = True, None
-            for one in list(self._snapshots):
+            for one in self._snapshots:
                 one.close()
             if hasattr(self, "_catalog"):
                 self._catalog.close()

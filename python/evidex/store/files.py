@@ -11,11 +11,11 @@ import fcntl
 import os
 import secrets
 import stat
-import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 
 from ..errors import CorruptFile, InvalidInput, LockHeld, MissingStore, NotStored
+from .alive import Alive
 
 __all__ = ["Lease", "WriterLock", "create_folder", "has_catalog", "leased", "require_folder", "sync_folder"]
 
@@ -134,7 +134,7 @@ class WriterLock:
             os.pwrite(self._descriptor, who.encode("ascii"), 0)
 
 
-_HELD: weakref.WeakSet[WriterLock] = weakref.WeakSet()
+_HELD: Alive[WriterLock] = Alive()
 
 
 class Lease:
@@ -185,13 +185,13 @@ class Lease:
                 os.close(descriptor)
 
 
-_LEASES: weakref.WeakSet[Lease] = weakref.WeakSet()
+_LEASES: Alive[Lease] = Alive()
 
 
 def _after_fork() -> None:
-    for lock in list(_HELD):
+    for lock in _HELD:
         lock.forget()
-    for lease in list(_LEASES):
+    for lease in _LEASES:
         lease.again()
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -54,16 +55,8 @@ def check(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
     Raises:
         CorruptFile: If the file cannot be read or begins with anything else.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            found = os.pread(descriptor, HEADER_BYTES, 0)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
-    if found != header(dtype, shape):
-        raise CorruptFile(f"{path}: its header is not that of {dtype.name} {list(shape)}; restore the file from a copy")
+    with _checked(path, dtype, shape):
+        pass
 
 
 def read(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray[Any]:
@@ -72,11 +65,37 @@ def read(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray
     Raises:
         CorruptFile: As :func:`check`, and if its size is another.
     """
-    check(path, dtype, shape)
-    size = HEADER_BYTES + dtype.itemsize * int(np.prod(shape, dtype=np.int64))
-    if os.path.getsize(path) != size:
-        raise CorruptFile(f"{path}: expected a file of {size} bytes")
-    return np.fromfile(path, dtype=dtype, offset=HEADER_BYTES).reshape(shape)
+    # Not numpy.fromfile: an interrupt while it looks whether it was given a path becomes a SystemError.
+    found = np.empty(shape, dtype=dtype)
+    with _checked(path, dtype, shape) as descriptor:
+        if os.fstat(descriptor).st_size != HEADER_BYTES + found.nbytes:
+            raise CorruptFile(f"{path}: expected a file of {HEADER_BYTES + found.nbytes} bytes")
+        rest, at = found.reshape(-1).view(np.uint8).data, HEADER_BYTES
+        while rest:
+            count = os.preadv(descriptor, [rest], at)
+            if count == 0:
+                raise CorruptFile(f"{path}: it became shorter while it was read")
+            rest, at = rest[count:], at + count
+    return found
+
+
+@contextmanager
+def _checked(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> Iterator[int]:
+    """A descriptor of a file whose header is as expected."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if os.pread(descriptor, HEADER_BYTES, 0) != header(dtype, shape):
+                raise CorruptFile(
+                    f"{path}: its header is not that of {dtype.name} {list(shape)}; restore the file from a copy"
+                )
+            yield descriptor
+        finally:
+            os.close(descriptor)
+    except CorruptFile:
+        raise
+    except OSError as error:
+        raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
 
 
 def pieces(path: str) -> Iterator[bytes]:

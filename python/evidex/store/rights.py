@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import threading
-import weakref
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from .. import _core
 from ..access import ANY_IN_TENANT, AnyInTenant, Policy, Rule
 from ..errors import CorruptFile, InvalidInput
 from ..masks import Guard
+from .alive import Alive
 from .catalog import Catalog, Row
 
 __all__ = ["Rights", "StoredGuard", "parts_json"]
@@ -32,7 +32,7 @@ class Rights:
         self.policy = policy
         self._catalog = catalog
         self._lock = threading.RLock()
-        self._stores: weakref.WeakSet[_core.RowStore] = weakref.WeakSet()
+        self._stores: Alive[_core.RowStore] = Alive()
         self._state: tuple[int, int, int] | None = None
         self._seen = -1
         self._rules: dict[int, Rule] = {}  # by stored number
@@ -118,7 +118,7 @@ class Rights:
         changed = self._changed(since)
         if changed:
             documents, numbers = _columns(changed)
-            for store in list(self._stores):
+            for store in self._stores:
                 store.set_known_rules(documents, self.numbers_of(numbers))
 
     def _changed(self, since: int) -> list[Row]:

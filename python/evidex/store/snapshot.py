@@ -32,6 +32,9 @@ class CollectionSnapshot(CollectionReader):
     def close(self) -> None:
         """Lets go of what only this snapshot needs."""
         self._view = None
+        self._release()
+
+    def _release(self) -> None:
         lease, self._lease = self._lease, None
         if lease is not None and self._pid == os.getpid():
             lease.release()
@@ -43,8 +46,9 @@ class CollectionSnapshot(CollectionReader):
         self.close()
 
     def __del__(self) -> None:
+        # Short, as Python ignores what is raised here, a Ctrl-C too: the rows go by themselves afterwards.
         if hasattr(self, "_pid"):
-            self.close()
+            self._release()
 
     def __repr__(self) -> str:
         state = "closed" if (view := self._view) is None else f"generation={view.generation}"
