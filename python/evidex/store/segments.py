@@ -41,7 +41,7 @@ class Layout:
             "groups": (number, (rows,)),
             "rules": (np.dtype("<u4"), (rows,)),
         }
-        if self.codec in _VECTOR_TYPES:
+        if self.codec in _VECTOR_TYPES and self.dim > 0:
             found["vectors"] = (_VECTOR_TYPES[self.codec], (rows, self.dim))
         if coded:
             half = (rows, _core.plane_bytes(self.dim))
