@@ -108,7 +108,7 @@ class Guard:
             if principal is not None:
                 raise InvalidInput(
                     f"principal: this index is open, so {principal!r} would restrict nothing; leave it out, or make "
-                    "the index with DenseIndex(..., policy=...)"
+                    "the index with policy=..."
                 )
             return self._everything(snapshot)
         if principal is UNRESTRICTED:
@@ -229,7 +229,7 @@ class Guard:
         """The rows that match, hidden ones included: it is for the caller of this to take those out."""
         predicate = predicates.required(where, "where")
         if columns is None:
-            raise InvalidInput("where: this index has no columns; make it with DenseIndex(..., columns=Columns({...}))")
+            raise InvalidInput("where: this index has no columns; make it with columns=Columns({...})")
         key = (predicate, snapshot.layout, snapshot.rows)
         return self._kept(key, lambda: matching(snapshot, columns, predicate))
 
