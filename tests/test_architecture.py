@@ -52,7 +52,7 @@ ENGINE = (
         *("answers", "reading", "stored", "vectors", "writing"),
     }
 )
-STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
+STORE = ENGINE | {"encoders", "index", "sparse", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
@@ -79,7 +79,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "codes": VALUES | {"_core"},
     **dict.fromkeys(("answers", "reading", "stored", "training", "vectors", "writing"), ENGINE | {"_core"}),
     "index": STORE | {"_core"},
-    "store": (STORE - {"index"}) | {"_core"},
+    "sparse": (STORE - {"index"}) | {"_core"},
+    "store": (STORE - {"index", "sparse"}) | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
     "_core": set(),
