@@ -138,6 +138,72 @@ class Snapshot(metaclass=_Type):
         self, queries: _Floats, min_score: float, limit: int, masks: Sequence[Bitmask], mask_of: _Rules, threads: int
     ) -> Answer: ...
 
+# Which rows 0, 1, ... have which terms; a row's entries are those from starts[row] to starts[row + 1].
+class Postings(metaclass=_Type):
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...  # has no constructor
+    @staticmethod
+    def of_terms(
+        terms: Sequence[str], numbers: npt.NDArray[np.int32], weights: npt.NDArray[np.int32], starts: _Ids
+    ) -> Postings: ...
+    @staticmethod
+    def of_vectors(indices: _Ids, values: _Floats, starts: _Ids) -> Postings: ...
+    # Row j is row[j] of parts[part[j]].
+    @staticmethod
+    def gathered(parts: Sequence[Postings], part: _Ids, row: _Ids, weighted: bool) -> Postings: ...
+    @staticmethod
+    def from_bytes(bytes: _Bits) -> Postings: ...
+    @staticmethod
+    def mapped(path: str, offset: int, size: int) -> Postings: ...
+    def bytes(self) -> _Bits: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def entries(self) -> int: ...
+    @property
+    def terms(self) -> int: ...
+    @property
+    def weighted(self) -> bool: ...
+    @property
+    def sizes(self) -> dict[str, int]: ...
+
+class SparseCounts(metaclass=_Type):
+    def __init__(self, *args: Never, **kwargs: Never) -> None: ...  # has no constructor
+    @property
+    def rows(self) -> int: ...
+    @property
+    def length(self) -> int: ...
+    def df(self, terms: Sequence[str]) -> _Ids: ...
+
+# `begins` are the snapshot's numbers of the first row of each of the postings.
+class SparseView(metaclass=_Type):
+    def __init__(self, snapshot: Snapshot, postings: Sequence[Postings], begins: _Ids) -> None: ...
+    def counts(self, mask: Bitmask, before: SparseCounts | None = None) -> SparseCounts: ...
+    # `ranking` 0 is BM25, 1 the cosine of TF-IDF; queries are terms and quarters.
+    def search(
+        self,
+        counts: SparseCounts,
+        ranking: int,
+        k1: float,
+        b: float,
+        queries: Sequence[Mapping[str, int]],
+        k: int,
+        masks: Sequence[Bitmask],
+        mask_of: _Rules,
+        threads: int,
+        grouped: bool,
+    ) -> Answer: ...
+    def search_vectors(
+        self,
+        indices: _Ids,
+        values: _Floats,
+        starts: _Ids,
+        k: int,
+        masks: Sequence[Bitmask],
+        mask_of: _Rules,
+        threads: int,
+        grouped: bool,
+    ) -> Answer: ...
+
 def lookup_kinds() -> list[_LookupKind]: ...
 
 # 4-bit codes beside the rows of one layout; rows too few for a word of 64 have none yet.
