@@ -36,7 +36,7 @@ def test_only_documents_with_a_word_are_found() -> None:  # case F7
 def test_an_empty_document_changes_only_what_it_must() -> None:  # case F7
     """It counts as a row, as in the reference, and is never found."""
     index = index_of([*F7, ""])
-    terms = dict(enumerate({word: 4 for word in text.split()} for text in [*F7, ""]))
+    terms = dict(enumerate(dict.fromkeys(text.split(), 4) for text in [*F7, ""]))
     require_scores(
         index.search(["quick", "dog"], 100), [reference.bm25({w: 4}, terms, terms) for w in ("quick", "dog")], 100
     )
@@ -112,7 +112,7 @@ def test_a_long_collection_is_that_of_the_reference() -> None:
     rng = np.random.default_rng(3)
     documents = drawn(rng, 30_000, 9)
     index, by_id = index_of(documents), dict(enumerate(documents))
-    queries = [{"w0": 4, "w40": 4}, {"w59": 4, "w1": 2, "w2": 8}, {word: 4 for word in WORDS}]
+    queries = [{"w0": 4, "w40": 4}, {"w59": 4, "w1": 2, "w2": 8}, dict.fromkeys(WORDS, 4)]
     expected = [reference.bm25(query, by_id, by_id) for query in queries]
     alone = index.search(queries, 10, threads=1)
     require_scores(alone, expected, 10)
