@@ -90,10 +90,9 @@ def test_what_is_no_document_changes_nothing(given: Any, message: str) -> None:
     assert len(index) == 5
 
 
-@pytest.mark.parametrize(("given", "message"), DOCUMENTS[4:], ids=[repr(given)[:40] for given, _ in DOCUMENTS[4:]])
+@pytest.mark.parametrize(("given", "message"), DOCUMENTS[4:-1], ids=[repr(given)[:40] for given, _ in DOCUMENTS[4:-1]])
 def test_what_is_no_query_is_refused(given: Any, message: str) -> None:
-    if "too long" in message:
-        pytest.skip("a query has no length")
+    """A query has no length: the last of the list is one."""
     with pytest.raises(InvalidInput, match=message.replace("documents", "queries")):
         words().search(given)
 
