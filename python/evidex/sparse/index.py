@@ -16,7 +16,7 @@ from ..audit import RetrievalLog
 from ..columns import Columns, Metadata
 from ..errors import CorruptFile, InvalidInput
 from ..index_columns import IndexColumns
-from ..store.saved import Beside, Piece, Saved, load, save
+from ..store.saved import SPARSE, Beside, Piece, Saved, load, save
 from ..store.settings import Settings
 from ..text import Analyzer
 from ..writing import WrittenRows
@@ -27,7 +27,6 @@ from .statistics import Statistics
 
 __all__ = ["SparseIndex"]
 
-_KIND = "sparse index"
 _PLAIN: Final = Analyzer()
 
 
@@ -183,7 +182,7 @@ class SparseIndex(SparseReader, WrittenRows):
             NotStored: If it cannot be made durable.
         """
         state = self._store.state
-        beside = Beside(_KIND, "" if self._analyzer is None else self._analyzer.identity, self._bytes_of(state))
+        beside = Beside(SPARSE, "" if self._analyzer is None else self._analyzer.identity, self._bytes_of(state))
         settings, store = self._settings, self._writable
         save(path, Saved(settings, store, False, self.policy, state.snapshot, state.columns, beside))
 
@@ -217,7 +216,7 @@ class SparseIndex(SparseReader, WrittenRows):
             CorruptFile: If its files are damaged.
             VersionMismatch: If they are newer than this version, or its analyser is of another one.
         """
-        saved = load(path, policy, _KIND)
+        saved = load(path, policy, SPARSE)
         index = cls(analyzer=_analyzer_of(saved.said, analyzer), policy=policy, log=log)
         index._settings = saved.settings
         columns = None if saved.columns is None else IndexColumns.around(saved.columns, saved.store)
@@ -229,7 +228,7 @@ class SparseIndex(SparseReader, WrittenRows):
 def _analyzer_of(said: str, given: object) -> Analyzer | None:
     """The analyser of what was saved, which the one that was given must be."""
     if given is None:
-        return Analyzer.from_identity(said) if said else None
+        return _made_again(said) if said else None
     if not isinstance(given, Analyzer) or given.identity != said:
         made_with = said or "none, its rows are vectors"
         raise InvalidInput(
@@ -237,6 +236,15 @@ def _analyzer_of(said: str, given: object) -> Analyzer | None:
             f"{made_with}; pass that one or leave it out, or make a new index of the documents"
         )
     return given
+
+
+def _made_again(said: str) -> Analyzer:
+    try:
+        return Analyzer.from_identity(said)
+    except InvalidInput as error:
+        if said.startswith("{") and said.endswith("}"):
+            raise  # such as a stemmer that is not installed
+        raise CorruptFile(f"what was saved of the analyser is {said!r}; restore the folder from a copy") from error
 
 
 def _opened(piece: Piece, weighted: bool) -> Part:

@@ -26,9 +26,13 @@ from .segments import FolderSegments, Layout
 from .settings import Settings
 from .snapshot import lease_if_possible
 
-__all__ = ["Beside", "Piece", "Saved", "folder_of", "load", "save"]
+__all__ = ["SPARSE", "Beside", "Piece", "Saved", "folder_of", "load", "save"]
+
+SPARSE = "sparse index"
+"""What the catalog calls one with postings beside its rows."""
 
 _INDEX = "index"
+_CLASSES = {_INDEX: "DenseIndex", SPARSE: "SparseIndex"}
 _BESIDE = "beside"
 _ROWS = 2**18  # of a segment
 _VALUES = 2**16  # of a column that are kept together
@@ -272,6 +276,6 @@ def _require_index(catalog: Catalog, folder: str, kind: str) -> None:
     found = catalog.meta("kind")
     if found == kind:
         return
-    if isinstance(found, str) and found.endswith(_INDEX):
-        raise InvalidInput(f"path: {folder!r} holds a {found}, not a {kind}; load it with its own class")
+    if found in _CLASSES:
+        raise InvalidInput(f"path: {folder!r} holds another kind of index; use {_CLASSES[found]}.load")
     raise InvalidInput(f"path: {folder!r} holds a collection, not an index; open it with Collection.open")
