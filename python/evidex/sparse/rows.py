@@ -65,7 +65,7 @@ class PostedRows:
     ) -> None:
         self._store, self._columns, self._weighted = store, columns, weighted
         self._writer = threading.Lock()
-        self._coming: Part | None = None
+        self._coming: tuple[int, tuple[Part, ...]] | None = None  # the first row of a write, and the parts after it
         # One part is always there, and says of what kind they are.
         self._state = State.of(*self._stored(), tuple(parts) or (Part(0, no_postings(0, weighted)),))
 
@@ -90,7 +90,10 @@ class PostedRows:
         """What ``write()`` gives, which appends the rows of these postings, or fails and changes nothing."""
         with self._writer:
             self._settle()
-            self._coming = Part(self._store.snapshot().next_row, postings)
+            coming = Part(self._store.snapshot().next_row, postings)
+            some = tuple(part for part in self._state.parts if part.postings.rows > 0)
+            # Before the rows are written: from then on their rights count, and what they replace should be gone soon.
+            self._coming = coming.begin, _merged((*some, coming), self._weighted)
             written = write()
             self._settle()
             return written
@@ -114,9 +117,8 @@ class PostedRows:
             if snapshot.layout != before.snapshot.layout:
                 rows = old_rows(before.snapshot, snapshot)
                 parts = (Part(0, gathered(parts, rows, self._weighted)),)
-            elif self._coming is not None and snapshot.rows > self._coming.begin:
-                some = tuple(part for part in parts if part.postings.rows > 0)
-                parts = _merged((*some, self._coming), self._weighted)
+            elif self._coming is not None and snapshot.rows > self._coming[0]:
+                parts = self._coming[1]
             self._state = State.of(snapshot, columns, parts)
         self._coming = None
 
