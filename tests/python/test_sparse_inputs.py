@@ -63,6 +63,7 @@ VECTORS: list[tuple[Any, str]] = [
     (([1], [NAN], [0, 1]), "vector 0 has weight"),
     (([1], [INFINITY], [0, 1]), "vector 0 has weight"),
     (([1], [1e39], [0, 1]), "within float32"),
+    (([1, 1], [1, 1e19], [0, 1, 2]), r"vector 1 has squared norm 1e\+38"),
     (([1], ["x"], [0, 1]), "expected real weights"),
     (([1], [1j], [0, 1]), "expected real weights"),
 ]

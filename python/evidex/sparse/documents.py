@@ -33,6 +33,7 @@ Queries: TypeAlias = "str | Mapping[str, int] | Documents"
 _LARGEST_INDEX = 2**32 - 1
 _MOST_QUARTERS = 2**31 - 1
 _MOST_TERM_BYTES = 2**16 - 1
+_MOST_SQUARED_NORM = 2.0**125  # no product of two such vectors overflows float32
 
 
 class SparseVectors(NamedTuple):
@@ -94,7 +95,7 @@ def vectors_of(given: object, name: str) -> SparseVectors:
 
     Raises:
         InvalidInput: For arrays that do not fit each other, an index that is negative or above 2**32 - 1 or twice in
-            one vector, and a weight that is negative or not finite.
+            one vector, a weight that is negative or not finite, and a squared norm above 2**125.
     """
     indices, values, starts = _arrays_of(given, name)
     wrong = (indices < 0) | (indices > _LARGEST_INDEX)
@@ -119,6 +120,12 @@ def vectors_of(given: object, name: str) -> SparseVectors:
         at = int(np.argmax(twice))
         raise InvalidInput(
             f"{name}: vector {rows[at]} has index {indices[at]} twice; add its weights up first (sum_duplicates())"
+        )
+    squared = np.bincount(rows, np.square(weights, dtype=np.float64), minlength=1)
+    if squared.max() > _MOST_SQUARED_NORM:
+        raise InvalidInput(
+            f"{name}: vector {int(squared.argmax())} has squared norm {squared.max():g}, above the limit 2**125; scale "
+            "the vectors down"
         )
     begins = np.searchsorted(rows, np.arange(len(starts))).astype(np.int64, copy=False)
     return SparseVectors(np.ascontiguousarray(indices, dtype=np.int64), np.ascontiguousarray(weights), begins)

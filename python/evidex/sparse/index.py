@@ -116,9 +116,10 @@ class SparseIndex(SparseReader, WrittenRows):
 
         Raises:
             InvalidInput: For an id given twice or stored already, documents of another kind, text without a UTF-8 form
-                (lone surrogates), weights that are negative, not whole where they are quarters, or not finite, arrays
-                that do not fit each other, an index twice in one row, another policy's rule, a group with two rules,
-                metadata of a column that the index does not have or of another type.
+                (lone surrogates), weights that are negative, not whole where they are quarters, or not finite, a
+                squared norm above 2**125, arrays that do not fit each other, an index twice in one row, another
+                policy's rule, a group with two rules, metadata of a column that the index does not have or of another
+                type.
             AccessError: On a guarded index, for rows without a rule.
         """
         return self._post(ids, documents, rules, groups, metadata, replace=False)
