@@ -44,7 +44,7 @@ class Row(NamedTuple):
 class SparseMachine(RuleBasedStateMachine):
     """Every failing call must leave the model and the index as they were.
 
-    Seen red with removals that no state is made of, with counts kept by the state alone, and with the last part only.
+    Seen red with removals that no state is made of, and with the last part only.
     """
 
     masks = Bundle("masks")
