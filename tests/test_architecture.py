@@ -46,8 +46,14 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
-ENGINE = COLUMNS | {"_arrays", "access", "audit", "codes", "hits", "index_columns", "masks", "reading", "stored"}
-STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
+ENGINE = (
+    COLUMNS
+    | {"_arrays", "access", "audit", "codes", "hits", "index_columns", "masks"}
+    | {
+        *("answers", "reading", "stored", "vectors", "writing"),
+    }
+)
+STORE = ENGINE | {"encoders", "index", "sparse", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
@@ -72,9 +78,10 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
     "codes": VALUES | {"_core"},
-    **dict.fromkeys(("reading", "stored", "training"), ENGINE | {"_core"}),
+    **dict.fromkeys(("answers", "reading", "stored", "training", "vectors", "writing"), ENGINE | {"_core"}),
     "index": STORE | {"_core"},
-    "store": (STORE - {"index"}) | {"_core"},
+    "sparse": (STORE - {"index"}) | {"_core"},
+    "store": (STORE - {"index", "sparse"}) | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
     "_core": set(),

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "base/error.hpp"
 #include "base/float_state.hpp"
 #include "base/thread_pool.hpp"
 #include "index/prepare.hpp"
@@ -176,6 +177,7 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
 }
 
 Trace search(const Snapshot& snapshot, const Query& query, const Plan& planned, const Sink& sink, Stop& stop) {
+  if (snapshot.dim == 0) throw InvalidInput("queries: these rows have no vectors to search");
   const FloatState state;
   Call call{snapshot, query, planned, sink, stop, kernels::active(), {}, {}};
   call.prepare_queries();

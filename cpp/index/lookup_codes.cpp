@@ -68,6 +68,7 @@ void LookupCodes::extend(const Snapshot& snapshot, Stop& stop) {
 }
 
 codecs::LookupModel train(const Snapshot& snapshot, codecs::LookupKind kind, std::uint64_t seed, Stop& stop) {
+  if (snapshot.dim == 0) throw InvalidInput("train: these rows have no vectors");
   if (snapshot.dim > codecs::kMostLookupDim) {
     throw InvalidInput("train: codes have at most " + std::to_string(codecs::kMostLookupDim) +
                        " dimensions, this has " + std::to_string(snapshot.dim));

@@ -105,7 +105,12 @@ Plan plan(const SparseView& view, const SparseQuery& query) {
     of_mask.returned = std::min(query.k, of_mask.permitted);
     planned.masks.push_back(of_mask);
   }
-  const std::size_t useful = std::max(query.count(), query.count() * view.snapshot->rows / kRowsPerWorker);
+  // By the rows that are permitted, and not by those that are read over: the number is shown, and tells of no others.
+  std::size_t permitted = 0;
+  for (std::size_t q = 0; q < query.count(); ++q) {
+    permitted += planned.masks[query.mask_of.empty() ? 0 : query.mask_of[q]].permitted;
+  }
+  const std::size_t useful = std::max(query.count(), permitted / kRowsPerWorker);
   planned.workers = static_cast<unsigned>(std::clamp<std::size_t>(useful, 1, std::max(1U, query.threads)));
   return planned;
 }

@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from .. import _arrays, _checks, _core
 from ..access import UNRESTRICTED, Caller
+from ..answers import Allow, Where, Whole
 from ..errors import InvalidInput
 from ..hits import Explanation, Hits
 from ..index import DenseIndex
-from ..reading import Allow, Where, Whole
 from ._hnsw_graph import Graph, new_graph, require_graph
 from ._hnsw_search import Answer, Asked, answered
 
