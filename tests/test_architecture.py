@@ -32,8 +32,9 @@ CPP_MAY_INCLUDE = {
     "codecs": {"base", "cpu", "kernels"},
     "search": {"base", "cpu", "kernels"},
     "access": {"base", "cpu", "kernels"},
-    "index": {"base", "cpu", "kernels", "codecs", "search", "access"},
-    "bindings": {"base", "cpu", "kernels", "codecs", "search", "access", "index"},
+    "postings": {"base"},
+    "index": {"base", "cpu", "kernels", "codecs", "search", "access", "postings"},
+    "bindings": {"base", "cpu", "kernels", "codecs", "search", "access", "postings", "index"},
 }
 # Raw pointers and lengths only: what allocates, throws, starts threads or compiles much inside a target region.
 KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "type_traits"} | {

@@ -24,8 +24,8 @@ struct Answer {
   index::Trace trace;
 };
 
-/// Runs `run(sink)` and writes what the sink gets for each of `count` queries: `k` wide, or as wide as the largest count
-/// where k is not given or so large that padding would cost real memory.
+/// Runs `run(sink)` and writes what the sink gets for each of `count` queries: `k` wide, or as wide as the largest
+/// count where k is not given or so large that padding would cost real memory.
 void fill(Answer& answer, std::size_t count, std::optional<std::size_t> k,
           const std::function<void(const index::Sink&)>& run);
 

@@ -19,12 +19,14 @@ class SparseCursor {
   bool seek(std::uint32_t row) {
     while (pass_blocks(row)) {
       const std::size_t size = list_.size_of(block_);
-      at_ = static_cast<std::size_t>(std::lower_bound(rows_.begin() + at_, rows_.begin() + size, row) - rows_.begin());
+      at_ = below(row, size);
       if (at_ < size) return true;
       leave_block();
     }
     return false;
   }
+
+  std::size_t size() const noexcept { return list_.size(); }
 
   /// Of the entry that seek found.
   std::uint32_t row() const noexcept { return rows_[at_]; }
@@ -34,18 +36,19 @@ class SparseCursor {
     return values_[at_];
   }
 
-  /// Calls f(row, value) for the entries below `end`, from the one that seek found on.
+  /// Calls f(rows, values, count) for runs of the entries below `end`, from the one that seek found on, and passes
+  /// them.
   template <class F>
   void each_below(std::uint32_t end, F&& f) {
     do {
       (void)value();
       const std::size_t size = list_.size_of(block_);
-      for (; at_ < size; ++at_) {
-        if (rows_[at_] >= end) return;
-        f(rows_[at_], values_[at_]);
-      }
+      const std::size_t first = at_;
+      at_ = rows_[size - 1] < end ? size : below(end, size);
+      f(rows_.data() + first, values_.data() + first, at_ - first);
+      if (at_ < size) return;
       leave_block();
-    } while (pass_blocks(0));
+    } while (pass_blocks(0) && rows_[0] < end);
   }
 
   /// Calls f(bounds) for each block that may have an entry below `end`, from where this is on.
@@ -62,6 +65,11 @@ class SparseCursor {
   double bound = 0;  // of its contributions in the rows that are looked at
 
  private:
+  /// The first place from at_ on whose row is not below `row`.
+  std::size_t below(std::uint32_t row, std::size_t size) const noexcept {
+    return static_cast<std::size_t>(std::lower_bound(rows_.begin() + at_, rows_.begin() + size, row) - rows_.begin());
+  }
+
   void leave_block() noexcept {
     ++block_;
     have_rows_ = have_values_ = false;

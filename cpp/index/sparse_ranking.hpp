@@ -6,6 +6,7 @@
 // for sums to be exact. Exact sums are the same in every order, so lists may be read in any, or passed over.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,8 @@ inline double inverse_frequency(std::size_t rows, std::size_t df) noexcept {
 /// Parameters of one call, with the statistics of its scope.
 struct Bm25 {
   Bm25(double k1, double b, std::size_t rows, std::uint64_t length) noexcept
-      : least(4 * k1 * (1 - b)), per_length(length == 0 ? 0 : 4 * k1 * b / (static_cast<double>(length) / static_cast<double>(rows))) {}
+      : least(4 * k1 * (1 - b)),
+        per_length(length == 0 ? 0 : 4 * k1 * b / (static_cast<double>(length) / static_cast<double>(rows))) {}
 
   /// Share of its weight that a term gives a document: rises with the value and falls with the length, but for the last
   /// bits.
@@ -52,13 +54,15 @@ class Quantum {
     int exponent = 0;
     (void)std::frexp(sum, &exponent);
     large_ = std::ldexp(1.5, exponent + 1);
+    least_ = std::ldexp(1.0, exponent + 1 - 52);
   }
 
-  /// Rises with the contribution.
-  double rounded(double contribution) const noexcept { return (contribution + large_) - large_; }
+  /// Rises with the contribution, and is above 0.
+  double rounded(double contribution) const noexcept { return std::max((contribution + large_) - large_, least_); }
 
  private:
   double large_;
+  double least_;
 };
 
 }  // namespace evidex::index

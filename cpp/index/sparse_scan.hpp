@@ -35,7 +35,6 @@ inline constexpr std::size_t kSparseWindow = 4096;
 class SparseScratch {
  public:
   std::vector<double> sums = std::vector<double>(kSparseWindow);
-  std::vector<std::uint64_t> touched = std::vector<std::uint64_t>(kSparseWindow / 64);
 };
 
 struct SparseRange {
@@ -44,8 +43,8 @@ struct SparseRange {
   std::size_t end;
 };
 
-/// BM25, with lists passed over where they cannot matter: MaxScore (Turtle and Flood, 1995) window by window, with block
-/// maxima (Ding and Suel, SIGIR 2011).
+/// BM25, with lists passed over where they cannot matter: MaxScore (Turtle and Flood, 1995) window by window, with
+/// block maxima (Ding and Suel, SIGIR 2011).
 void scan_bm25(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Bm25& bm25,
                const search::Bitmask& mask, SparseScratch& scratch, search::TopK& best, Stop& stop);
 

@@ -81,7 +81,8 @@ struct Call {
     return TopK(planned.masks[mask_of(q)].returned, -std::numeric_limits<float>::infinity(), query.grouped);
   }
 
-  void scan(std::size_t q, const SparseTerms& terms, const SparseRange& range, SparseScratch& scratch, TopK& best) const {
+  void scan(std::size_t q, const SparseTerms& terms, const SparseRange& range, SparseScratch& scratch,
+            TopK& best) const {
     const search::Bitmask& mask = *query.masks[mask_of(q)];
     if (view.weighted) {
       scan_vectors(view, range, terms, mask, scratch, best, stop);

@@ -15,8 +15,8 @@
 
 namespace evidex::index {
 
-/// Terms of query q are those from starts[q] to starts[q + 1], distinct, in any order. Weights are quarters, or where the
-/// view is of vectors weights as they are.
+/// Terms of query q are those from starts[q] to starts[q + 1], distinct, in any order. Weights are quarters, or where
+/// the view is of vectors weights as they are.
 struct SparseQuery {
   std::span<const std::string_view> terms;
   std::span<const double> weights;
@@ -40,8 +40,8 @@ struct SparseRanking {
 /// The plan of the masks, and how many workers are worth it.
 Plan plan(const SparseView& view, const SparseQuery& query);
 
-/// `counts` are the statistics of the call's scope; not looked at where the view is of vectors. Rows that have none of the
-/// terms are no hits.
+/// `counts` are the statistics of the call's scope; not looked at where the view is of vectors. Rows that have none of
+/// the terms are no hits.
 void search(const SparseView& view, const SparseCounts* counts, const SparseRanking& ranking, const SparseQuery& query,
             const Plan& planned, const Sink& sink, Stop& stop);
 

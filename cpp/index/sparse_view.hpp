@@ -28,8 +28,8 @@ struct SparseView {
   bool weighted;
 };
 
-/// Sets bit i of `to` [ceil(count / 64)] where row first + i of the snapshot is permitted and there, and says whether any
-/// is.
+/// Sets bit i of `to` [ceil(count / 64)] where row first + i of the snapshot is permitted and there, and says whether
+/// any is.
 bool permitted_bits(const Snapshot& snapshot, const search::Bitmask& mask, std::size_t first, std::size_t count,
                     std::uint64_t* to);
 

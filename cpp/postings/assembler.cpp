@@ -72,8 +72,9 @@ std::shared_ptr<const Postings> Assembler::finish() const {
                       static_cast<std::uint32_t>(slots.size()),
                       weighted_ ? 1U : 0U};
   const std::size_t words = lengths.size() + slots.size() + text_at_.size() + list_at_.size();
-  auto buffer = std::make_shared<AlignedBuffer<std::byte>>(sizeof(header) + shared_at_.size() * sizeof(std::uint64_t) +
-                                                           words * sizeof(std::uint32_t) + text_.size() + lists_.size());
+  auto buffer =
+      std::make_shared<AlignedBuffer<std::byte>>(sizeof(header) + shared_at_.size() * sizeof(std::uint64_t) +
+                                                 words * sizeof(std::uint32_t) + text_.size() + lists_.size());
   std::byte* to = buffer->data();
   std::memcpy(to, &header, sizeof(header));
   to = copied(to + sizeof(header), shared_at_);

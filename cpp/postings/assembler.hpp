@@ -18,8 +18,8 @@ class Assembler {
   /// `lengths` [rows], in quarters; where weighted, all 0. Throws InvalidInput for more rows than a segment may have.
   Assembler(std::vector<std::uint32_t> lengths, bool weighted);
 
-  /// The list of a term, as append_list takes it. Terms come in the order of their bytes, each once. Throws InvalidInput
-  /// for one that is too long.
+  /// The list of a term, as append_list takes it. Terms come in the order of their bytes, each once. Throws
+  /// InvalidInput for one that is too long.
   void add(std::string_view term, std::span<const std::uint32_t> rows, std::span<const std::uint32_t> values);
 
   std::shared_ptr<const Postings> finish() const;

@@ -34,8 +34,8 @@ struct ByTerm {
 
 /// `rank(i)` is the place of entry i's term.
 template <class Rank>
-ByTerm by_term(std::span<const std::int64_t> starts, std::span<const std::uint32_t> values, std::size_t terms, Rank rank,
-               Stop& stop) {
+ByTerm by_term(std::span<const std::int64_t> starts, std::span<const std::uint32_t> values, std::size_t terms,
+               Rank rank, Stop& stop) {
   ByTerm found{std::vector<std::size_t>(terms + 1), std::vector<std::uint32_t>(values.size()),
                std::vector<std::uint32_t>(values.size())};
   for (std::size_t i = 0; i < values.size(); ++i) ++found.begin[rank(i) + 1];
@@ -133,7 +133,8 @@ std::shared_ptr<const Postings> of_vectors(std::span<const std::int64_t> indices
   std::sort(terms.begin(), terms.end());
   terms.erase(std::unique(terms.begin(), terms.end()), terms.end());
   std::vector<std::uint32_t> bits(values.size());
-  std::transform(values.begin(), values.end(), bits.begin(), [](float value) { return std::bit_cast<std::uint32_t>(value); });
+  std::transform(values.begin(), values.end(), bits.begin(),
+                 [](float value) { return std::bit_cast<std::uint32_t>(value); });
   const auto rank = [&](std::size_t i) {
     return static_cast<std::size_t>(std::lower_bound(terms.begin(), terms.end(), indices[i]) - terms.begin());
   };
@@ -148,8 +149,8 @@ std::shared_ptr<const Postings> of_vectors(std::span<const std::int64_t> indices
     weights.clear();
     for (std::size_t i = found.begin[t]; i < found.begin[t + 1]; ++i) {
       if (i > found.begin[t] && found.rows[i] == found.rows[i - 1]) {
-        throw InvalidInput("documents[" + std::to_string(found.rows[i]) + "]: it has index " + std::to_string(terms[t]) +
-                           " twice");
+        throw InvalidInput("documents[" + std::to_string(found.rows[i]) + "]: it has index " +
+                           std::to_string(terms[t]) + " twice");
       }
       if (std::bit_cast<float>(found.values[i]) == 0) continue;
       rows.push_back(found.rows[i]);

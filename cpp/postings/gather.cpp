@@ -26,9 +26,8 @@ std::vector<TermOf> all_terms(std::span<const Postings* const> parts) {
       found.push_back({parts[p]->term(t), static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(t)});
     }
   }
-  std::sort(found.begin(), found.end(), [](const TermOf& a, const TermOf& b) {
-    return a.term != b.term ? a.term < b.term : a.part < b.part;
-  });
+  std::sort(found.begin(), found.end(),
+            [](const TermOf& a, const TermOf& b) { return a.term != b.term ? a.term < b.term : a.part < b.part; });
   return found;
 }
 

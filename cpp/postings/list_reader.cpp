@@ -105,7 +105,8 @@ void ListReader::rest(Numbers* rows, Numbers* values) const {
       std::memcpy(&value, from.data(), sizeof(value));
       from = from.subspan(sizeof(value));
     } else {
-      if ((gap & 1) != 0) value = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(take_varint(from), 1, 0xFFFFFFFF));
+      if ((gap & 1) != 0)
+        value = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(take_varint(from), 1, 0xFFFFFFFF));
       gap >>= 1;
     }
     if (gap > last_row_ || next + gap > last_row_) corrupt();

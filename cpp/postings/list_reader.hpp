@@ -35,7 +35,9 @@ class ListReader {
   std::size_t blocks() const noexcept { return whole_ + (size_ % kBlock != 0); }
   std::size_t size_of(std::size_t block) const noexcept { return block < whole_ ? kBlock : size_ % kBlock; }
   /// No row of the block, or of one before, is larger.
-  std::uint32_t last_row(std::size_t block) const noexcept { return block < whole_ ? facts(block).last_row : last_row_; }
+  std::uint32_t last_row(std::size_t block) const noexcept {
+    return block < whole_ ? facts(block).last_row : last_row_;
+  }
   Bounds bounds(std::size_t block) const noexcept;
   /// Of the whole list.
   Bounds bounds() const noexcept { return bounds_; }

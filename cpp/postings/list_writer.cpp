@@ -52,8 +52,8 @@ BlockFacts append_block(std::vector<std::byte>& to, std::uint32_t before, Number
   const unsigned bits = bits_of(largest(numbers));
   append_packed(to, numbers, bits);
   facts.value_bits = static_cast<std::uint8_t>(bits | (whole ? kWhole : 0U));
-  facts.most = static_cast<std::uint16_t>(
-      std::min<std::uint32_t>(*std::max_element(values.begin(), values.end()), kUnbounded));
+  facts.most =
+      static_cast<std::uint16_t>(std::min<std::uint32_t>(*std::max_element(values.begin(), values.end()), kUnbounded));
   facts.least_length = static_cast<std::uint16_t>(std::min<std::uint32_t>(least_length(rows, lengths), 0xFFFF));
   return facts;
 }

@@ -57,7 +57,7 @@ constexpr std::array<Unpack, 33> kUnpack = functions(std::make_index_sequence<33
 }  // namespace
 
 void pack(const std::uint32_t* numbers, unsigned bits, std::byte* packed) noexcept {
-  std::memset(packed, 0, packed_bytes(bits));
+  if (bits == 0) return;
   for (std::size_t lane = 0; lane < kLanes; ++lane) {
     std::uint64_t waiting = 0;
     unsigned have = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which rows have which terms, and how much of each: one run of bytes that is written to a file or mapped from one as it
-// is, never changed. Rows are numbered from 0; nothing here knows of ids, rights or scores.
+// Which rows have which terms, and how much of each: one run of bytes that is written to a file or mapped from one as
+// it is, never changed. Rows are numbered from 0; nothing here knows of ids, rights or scores.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace evidex::postings {
 struct Header {
   std::uint64_t magic;
   std::uint64_t rows;
-  std::uint64_t entries;     // (row, term) pairs
-  std::uint64_t length;      // sum of all lengths
+  std::uint64_t entries;  // (row, term) pairs
+  std::uint64_t length;   // sum of all lengths
   std::uint64_t terms;
   std::uint64_t text_bytes;  // of all terms
   std::uint64_t list_bytes;
