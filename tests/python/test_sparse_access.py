@@ -198,6 +198,20 @@ def test_a_change_of_rights_counts_at_once_and_counts_words_anew() -> None:
     assert index.count(principal=BOB) == 2
 
 
+def test_few_counts_are_kept_and_fewer_states() -> None:
+    """Each keeps its postings in memory. Seen red with states that are never let go."""
+    world = World()
+    for number in range(200):
+        who = Principal("x", "acme", {"legal", f"team-{number}"})
+        world.index.search("salary", principal=who)
+        world.index.search("salary", principal=ALICE)
+        if number % 10 == 0:
+            world.index.add(None, ["salary"], world.open)
+    kept = world.index._statistics._kept
+    assert 3 < len(kept) <= 64
+    assert len({id(one.state) for one in kept.values()}) <= 3
+
+
 @contextmanager
 def paused(during: Callable[[], None]) -> Iterator[list[int]]:
     """Calls ``during`` after the core has read and before the library returns; counts the runs."""

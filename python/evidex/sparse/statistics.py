@@ -26,9 +26,10 @@ class _Kept(NamedTuple):
 
 
 class Statistics:
-    """Counts of the callers that asked last. They are used for the very state and rights they were made for."""
+    """Counts of callers that asked lately. They are used for the very state and rights they were made for."""
 
-    _MOST = 64
+    _MOST_CALLERS = 64
+    _MOST_STATES = 3
 
     def __init__(self, guard: Guard) -> None:
         self._guard = guard
@@ -40,16 +41,24 @@ class Statistics:
         mask, key = self._rows(state, scope, principal)
         with self._lock:
             before = self._kept.get(key)
+            if before is not None:
+                self._kept.move_to_end(key)
         if before is not None and before.state is state and before.mask is mask:
-            counts = before.counts
-        else:
-            counts = state.view.counts(mask, None if before is None else before.counts)
+            return mask, before.counts
+        counts = state.view.counts(mask, None if before is None else before.counts)
         with self._lock:
             self._kept[key] = _Kept(state, mask, counts)
             self._kept.move_to_end(key)
-            while len(self._kept) > self._MOST:
-                self._kept.popitem(last=False)
+            self._let_go()
         return mask, counts
+
+    def _let_go(self) -> None:
+        """Of what nobody asked for lately: few callers, and fewer states, since each keeps its postings in memory."""
+        while len(self._kept) > self._MOST_CALLERS:
+            self._kept.popitem(last=False)
+        states = sorted({kept.state.snapshot.generation for kept in self._kept.values()})[-self._MOST_STATES :]
+        for key in [key for key, kept in self._kept.items() if kept.state.snapshot.generation < states[0]]:
+            del self._kept[key]
 
     def _rows(self, state: State, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
         """A scope's rows, and a name that they keep from state to state."""
