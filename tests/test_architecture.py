@@ -45,7 +45,18 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
-ENGINE = COLUMNS | {"_arrays", "access", "audit", "codes", "hits", "index_columns", "masks", "reading", "stored"}
+ENGINE = COLUMNS | {
+    "_arrays",
+    "_costs",
+    "access",
+    "audit",
+    "codes",
+    "hits",
+    "index_columns",
+    "masks",
+    "reading",
+    "stored",
+}
 STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
@@ -70,7 +81,8 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(("columns", "predicates"), COLUMNS),
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
-    "codes": VALUES | {"_core"},
+    "_costs": {"_core"},
+    "codes": VALUES | {"_core", "_costs"},
     **dict.fromkeys(("reading", "stored", "training"), ENGINE | {"_core"}),
     "index": STORE | {"_core"},
     "store": (STORE - {"index"}) | {"_core"},

@@ -73,8 +73,9 @@ class VectorReader(StoredRows):
                 a predicate about a column that the index does not have or that is of another type, a plan that the
                 index holds no codes for, and arguments that contradict each other.
         """
-        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
-        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads, way)
+        pinned = self._pinned()
+        way = chosen_way(self._codes, pinned[0], _k(k), recall, rescore, plan)
+        answer = self._best("search", pinned, queries, k, principal, allow, where, group_by, threads, way)
         groups = answer.groups if group_by else None
         return Hits(answer.ids, answer.scores, answer.counts, answer.certified, _k(k), groups)
 
@@ -164,7 +165,7 @@ class VectorReader(StoredRows):
         if given != 1:
             raise InvalidInput(f"query: expected one query, got {given}")
         pinned = snapshot, _ = self._pinned()
-        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
+        way = chosen_way(self._codes, snapshot, _k(k), recall, rescore, plan)
         answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads, way)
         operator = None
         if self._guard.policy is None or principal is UNRESTRICTED:
@@ -216,7 +217,7 @@ class VectorReader(StoredRows):
             if way is None:
                 return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
             return way.codes.core.search(
-                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.codes.costs
+                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.costs
             )
 
         answer = self._guard.settled(snapshot, principal, run, _rows)

@@ -14,12 +14,14 @@ import numpy as np
 
 from .. import _arrays, _checks, _core
 from ..access import ANY_IN_TENANT, Policy
+from ..codes import Codes
 from ..columns import Columns
 from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
 from .catalog import Catalog
 from .entries import keep_reference, keep_segment, living_segments, next_number, reference
 from .files import WriterLock, create_folder, require_folder
 from .rights import parts_json
+from .saved_codes import CodesToSave, kept_codes
 from .segments import FolderSegments, Layout
 from .settings import Settings
 from .snapshot import lease_if_possible
@@ -40,6 +42,7 @@ class Saved:
     policy: Policy | None
     snapshot: _core.Snapshot
     columns: Columns | None = None
+    codes: dict[str, Codes] = field(default_factory=dict)
     _rows: _arrays.Ids = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,6 +84,7 @@ def save(path: object, saved: Saved) -> None:
 
 def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
     segments = FolderSegments(folder, Layout(saved.settings.dim, saved.settings.codec))
+    coded = [CodesToSave(codes, saved.snapshot, saved.rows) for codes in saved.codes.values()]
     there = catalog.has_schema()
     if there:
         _require_index(catalog, folder)
@@ -101,9 +105,12 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
             rows = saved.rows[start : start + _ROWS]
             rules = saved.snapshot.rules_of(rows)
             rules = np.where(rules == _core.NO_RULE, rules, rules + 1).astype(np.uint32)
-            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules), generation)
+            beside = {name: array for codes in coded for name, array in codes.blocks(start, start + _ROWS).items()}
+            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules, beside), generation)
             number += 1
         keep_reference(catalog, saved.snapshot.reference)
+        for codes in coded:
+            codes.keep(catalog)
         values: dict[str, object] = {
             "kind": "index",
             "settings": saved.settings.to_json(),
@@ -165,6 +172,7 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
     numbers = _rules(catalog, policy)
     segments = FolderSegments(folder, Layout(settings.dim, settings.codec))
     columns = settings.new_columns()
+    coded = kept_codes(catalog)
     done = 0
     for one in living_segments(catalog):
         segment, rules = segments.open(one, components)
@@ -175,6 +183,8 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
             first = store.attach(segment, known)
         except InvalidInput as error:
             raise CorruptFile(f"{catalog.path}: segment {one.number}: {error}") from error
+        for codes in coded:
+            codes.take(segments, one, first)
         if columns is not None:
             _read_columns(catalog, columns, done, segment.rows, first)
         done += segment.rows
@@ -182,7 +192,10 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
     if not isinstance(next_id, str) or not next_id.isdigit() or int(next_id) > 2**63:
         raise CorruptFile(f"{catalog.path}: next_id is {next_id!r}; restore the file from a copy")
     store.skip_ids(int(next_id))
-    return Saved(settings, store, prescan, policy, store.snapshot(), columns)
+    snapshot = store.snapshot()
+    return Saved(
+        settings, store, prescan, policy, snapshot, columns, {codes.kind: codes.mapped(snapshot) for codes in coded}
+    )
 
 
 def _rules(catalog: Catalog, policy: Policy | None) -> Any:

@@ -66,5 +66,5 @@ TEST(codes_grow_beside_readers) {
   done = true;
   for (std::thread& reader : readers) reader.join();
   for (const std::string& problem : problems) CHECK_EQ(problem, "");
-  CHECK_EQ(codes.view().words, store.snapshot()->rows / 64);
+  CHECK_EQ(codes.view().words(), store.snapshot()->rows / 64);
 }

@@ -79,7 +79,7 @@ TEST(a3_a9_a18_d1_whatever_is_found_is_permitted_and_never_too_little) {
     const LookupKind kind = random.one_in(2) ? LookupKind::binary : LookupKind::pq4;
     index::LookupCodes codes = coded(*snapshot, kind, stop);
     codes.extend(*snapshot, stop);
-    CHECK_EQ(codes.view().words, snapshot->rows / 64);
+    CHECK_EQ(codes.view().words(), snapshot->rows / 64);
     for (const std::size_t one_in : {1U, 2U, 10U, 100U, 1000U}) {
       const Bitmask allow = some(snapshot->rows, one_in, random);
       const std::size_t k = 1 + random.below(20);
@@ -164,16 +164,16 @@ TEST(codes_follow_rows_and_end_with_their_layout) {
   world.store.add_automatic(
       {{}, check::random_rows(300, 32, 1000, random).vectors.data(), std::vector<std::uint32_t>(300), {}}, stop);
   codes.extend(*world.store.snapshot(), stop);
-  CHECK_EQ(codes.view().words, world.store.snapshot()->rows / 64);
-  CHECK_EQ(codes.fit().rows, codes.view().words * 64);
-  CHECK_EQ(old.words, before->rows / 64);
-  for (std::size_t word = 0; word < old.words; ++word) {
+  CHECK_EQ(codes.view().words(), world.store.snapshot()->rows / 64);
+  CHECK_EQ(codes.fit().rows, codes.view().words() * 64);
+  CHECK_EQ(old.words(), before->rows / 64);
+  for (std::size_t word = 0; word < old.words(); ++word) {
     CHECK(std::equal(old.codes(word), old.codes(word) + 8 * 32, codes.view().codes(word)));
   }
   world.store.optimize(std::vector<std::uint32_t>(5), stop);
   const auto after = world.store.snapshot();
   codes.extend(*after, stop);
-  CHECK_EQ(codes.view().words, (before->rows + 300) / 64);  // nothing of the new layout
+  CHECK_EQ(codes.view().words(), (before->rows + 300) / 64);  // nothing of the new layout
   const index::Approximate how{codes.view(), 50, true, {}};
   const Bitmask all = Bitmask::ones(after->rows);
   const Bitmask* const masks[] = {&all};
