@@ -85,8 +85,8 @@ py::tuple gather(const LookupCodes& codes, const Array<std::int64_t>& numbers) {
   const auto outside = [&](std::int64_t row) { return row < 0 || static_cast<std::size_t>(row) >= view.rows; };
   if (std::any_of(rows.begin(), rows.end(), outside)) throw InvalidInput("numbers: a row without a code");
   const auto words = static_cast<py::ssize_t>((rows.size() + kernels::kLookupRows - 1) / kernels::kLookupRows);
-  py::array_t<std::uint8_t> blocks({words, static_cast<py::ssize_t>(view.model->positions),
-                                    static_cast<py::ssize_t>(kernels::kLookupBytes)});
+  py::array_t<std::uint8_t> blocks(
+      {words, static_cast<py::ssize_t>(view.model->positions), static_cast<py::ssize_t>(kernels::kLookupBytes)});
   py::array_t<kernels::LookupFacts> facts({words, static_cast<py::ssize_t>(kernels::kLookupRows)});
   {
     std::uint8_t* to_blocks = blocks.mutable_data();

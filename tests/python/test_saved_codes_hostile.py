@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from codes_examples import KINDS, QUERIES, filled
+from codes_examples import KINDS, QUERIES, ROWS, filled
 from evidex import AllowMask, CorruptFile, DenseIndex, VersionMismatch
 from evidex.store import schema
 
@@ -198,6 +198,15 @@ def test_digests_and_segments_that_cannot_have_codes(folder: Path) -> None:
     right = json.loads(said(folder, "binary codes"))
     edited(folder, "binary codes", json.dumps(right | {"rows": 5000}))
     assert refused(folder)  # the first has codes of all its rows then, and is no multiple of a piece
+
+
+def test_codes_of_more_rows_than_there_are(tmp_path: Path) -> None:
+    """Their last block is full, so its file does not tell. Seen red without a look at how many there are."""
+    filled(rows=ROWS[:640]).save(tmp_path / "saved")
+    right = json.loads(said(tmp_path / "saved", "binary codes"))
+    for rows in (641, 704, 2**40):
+        edited(tmp_path / "saved", "binary codes", json.dumps(right | {"rows": rows}))
+        assert refused(tmp_path / "saved")
 
 
 def test_a_newer_version_is_told_apart(folder: Path) -> None:

@@ -184,7 +184,7 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
         except InvalidInput as error:
             raise CorruptFile(f"{catalog.path}: segment {one.number}: {error}") from error
         for codes in coded:
-            codes.take(segments, one, first)
+            codes.take(segments, one)
         if columns is not None:
             _read_columns(catalog, columns, done, segment.rows, first)
         done += segment.rows

@@ -89,18 +89,14 @@ class KeptCodes:
     _files: list[tuple[str, str, int]] = field(default_factory=list)
     _done: int = 0
 
-    def take(self, segments: FolderSegments, stored: Stored, first: int) -> None:
-        """Looks for the files of a segment whose rows begin with this number; segments come in order.
+    def take(self, segments: FolderSegments, stored: Stored) -> None:
+        """Looks for the files of a segment; segments come in order.
 
         Raises:
-            CorruptFile: If they are missing, or not as large as they should be, or cannot belong there.
+            CorruptFile: If they are missing, or have other headers than they should.
         """
         rows = min(stored.rows, self.rows - self._done)
         if rows > 0:
-            if first != self._done:
-                raise CorruptFile(
-                    f"{self.path}: segment {stored.number} cannot have codes; restore the file from a copy"
-                )
             blocks = -(-rows // 64)
             paths = segments.beside(
                 stored,
@@ -131,8 +127,6 @@ class KeptCodes:
                 npy.HEADER_BYTES,
                 self.fit,
             )
-            if core.positions != self.positions:
-                raise InvalidInput(f"{self.positions} positions")
         except InvalidInput as error:
             raise CorruptFile(f"{self.path}: {self.kind} codes: {error}; restore the file from a copy") from error
         return Codes(self.kind, self.seed, core, self.calibration, self.costs)
@@ -158,8 +152,8 @@ def kept_codes(catalog: Catalog) -> list[KeptCodes]:
 def _checked(catalog: Catalog, kind: str, said: Any) -> KeptCodes:
     asked, depth = (_checks.whole(one, "ranks", least=1, most=_MOST_RANKS) for one in said["ranks"])
     ranks = _numbers(catalog, f"{kind} ranks", "<u2").astype(np.int64)
-    if len(ranks) != asked * depth or (ranks > 2 * MOST_CANDIDATES).any():
-        raise InvalidInput("ranks: other numbers than those that were written")
+    if (ranks > 2 * MOST_CANDIDATES).any():
+        raise InvalidInput("ranks: larger ones than there can be")
     room = _number(said["room"], "room", 1.0, _MOST_ROOM)
     row, eighth, sixty_fourth, word, candidate, start = (
         _number(said["costs"][name], name, 0.0, _LONGEST_COST) for name in COSTS

@@ -75,8 +75,8 @@ TEST(what_was_learnt_is_made_again_from_what_decides_it) {
   for (std::size_t i = 0; i < std::size_t{400} * 50; ++i) rows.push_back(random.real());
   for (const LookupKind kind : {LookupKind::binary, LookupKind::pq4}) {
     const auto made = learn(kind, rows, 50, 9);
-    const auto known = codecs::known_lookup(
-        kind, made.metric, made.reference, kind == LookupKind::pq4 ? made.centroids : std::vector<float>(), 9);
+    const auto known = codecs::known_lookup(kind, made.metric, made.reference,
+                                            kind == LookupKind::pq4 ? made.centroids : std::vector<float>(), 9);
     CHECK(made.centroids == known.centroids);
     CHECK(made.half_squares == known.half_squares);
     CHECK_EQ(made.positions, known.positions);

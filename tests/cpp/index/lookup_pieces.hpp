@@ -14,8 +14,7 @@
 namespace evidex::check {
 
 /// Codes of the first rows; at most one piece.
-inline index::LookupPieces pieces_of_first(const index::LookupView& codes, std::size_t rows,
-                                                   Stop& stop) {
+inline index::LookupPieces pieces_of_first(const index::LookupView& codes, std::size_t rows, Stop& stop) {
   using kernels::LookupFacts;
   struct Memory {
     std::vector<std::uint8_t> codes;
@@ -30,8 +29,8 @@ inline index::LookupPieces pieces_of_first(const index::LookupView& codes, std::
   memory->facts.resize(words * kernels::kLookupRows);
   index::gather(codes, numbers, memory->codes.data(), memory->facts.data(), stop);
   index::LookupPieces pieces;
-  pieces.push_back(std::make_shared<index::LookupPiece>(
-      std::span(memory->codes), std::span(memory->facts), std::vector<index::Keeper>{memory}));
+  pieces.push_back(std::make_shared<index::LookupPiece>(std::span(memory->codes), std::span(memory->facts),
+                                                        std::vector<index::Keeper>{memory}));
   return pieces;
 }
 
