@@ -55,7 +55,7 @@ def blocks(index: DenseIndex, kind: str, again: bool = False) -> list[bytes]:
 @pytest.mark.parametrize("metric", reference.METRICS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_loaded_answers_as_what_was_saved(kind: str, metric: str, codec: str, tmp_path: Path) -> None:
-    """Seen red with the last block scored whole, with its codes left out, and with rows' codes a place further."""
+    """Seen red with the last block taken for a full one by either scan, and with rows' codes a place further."""
     index = filled(kind, ROWS[:2983], metric=metric, codec=codec)
     changed(index)
     loaded = saved(index, tmp_path / "saved")
