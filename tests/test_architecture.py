@@ -45,27 +45,14 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
-ENGINE = COLUMNS | {
-    "_arrays",
-    "_costs",
-    "access",
-    "audit",
-    "codes",
-    "hits",
-    "index_columns",
-    "masks",
-    "reading",
-    "stored",
-}
+ENGINE = COLUMNS | {"_arrays", "_costs", "access", "audit", "codes", "hits", "index_columns", "masks"}
+ENGINE |= {"reading", "stored"}
 STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "": RETRIEVE | {"_core", "handbook"},
-    "errors": set(),
-    "types": set(),
-    "_literals": set(),
-    "_stop_words": set(),
+    **dict.fromkeys(("errors", "types", "_literals", "_stop_words", "_core"), set()),
     "_checks": {"errors"},
     **dict.fromkeys(("fusion", "packing", "evaluation", "rerank"), VALUES),
     **dict.fromkeys(("encoders", "text"), VALUES | {"_stop_words"}),
@@ -88,7 +75,6 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "store": (STORE - {"index"}) | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
-    "_core": set(),
 }
 # These print which kernels run here; no other command needs to know.
 PYTHON_MAY_IMPORT_TOO = dict.fromkeys(("python/evidex/cli/demo.py", "python/evidex/cli/info.py"), frozenset({"_core"}))
