@@ -52,7 +52,7 @@ RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing",
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "": RETRIEVE | {"_core", "handbook"},
-    **dict.fromkeys(("errors", "types", "_literals", "_stop_words", "_core"), set()),
+    **{name: set() for name in ("errors", "types", "_literals", "_stop_words", "_core")},
     "_checks": {"errors"},
     **dict.fromkeys(("fusion", "packing", "evaluation", "rerank"), VALUES),
     **dict.fromkeys(("encoders", "text"), VALUES | {"_stop_words"}),
