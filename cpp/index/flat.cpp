@@ -40,7 +40,7 @@ bool looks_up(const Snapshot& snapshot, const Query& query, const search::Bitmas
   const Approximate* how = query.approximate;
   if (how == nullptr || query.grouped || query.min_score > kNoScore || how->codes.layout != snapshot.layout)
     return false;
-  if (how->codes.words == 0 || planned.permitted <= how->candidates) return false;
+  if (how->codes.rows == 0 || planned.permitted <= how->candidates) return false;
   const std::size_t words = mask.used_words();
   return how->forced || how->costs.lookup(words, how->candidates) < how->costs.exact(planned.permitted, words);
 }

@@ -163,7 +163,8 @@ class DenseIndex(CodedIndex, WrittenRows):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the index to a folder, durably: what was saved there before is replaced in one step, or stays.
 
-        Rules, groups, metadata and automatic ids are kept; the retrieval log is not part of it.
+        Rules, groups, metadata, automatic ids and the codes of :meth:`train` are kept; the retrieval log is not part of
+        it.
 
         Raises:
             InvalidInput: If the path is no folder, cannot be written, or holds a collection.
@@ -171,7 +172,7 @@ class DenseIndex(CodedIndex, WrittenRows):
             NotStored: If it cannot be made durable.
         """
         snapshot, columns = self._pinned()
-        save(path, Saved(self._settings, self._store, self._coded, self.policy, snapshot, columns))
+        save(path, Saved(self._settings, self._store, self._coded, self.policy, snapshot, columns, self._codes))
 
     @classmethod
     def load(
@@ -179,7 +180,9 @@ class DenseIndex(CodedIndex, WrittenRows):
     ) -> DenseIndex:
         """The index that was saved in a folder. Its rows are mapped: read when first needed, shared between processes.
 
-        It may be changed, which does not change the folder; nor does the folder change it afterwards.
+        It may be changed, which does not change the folder; nor does the folder change it afterwards. Codes are mapped
+        too, and one ``plan=`` gives the same hits as before. Where the instruction set or the processor is not the one
+        that their costs were measured with, the first search with a recall below 1 measures them, once.
 
         Args:
             path: The folder.
@@ -195,7 +198,7 @@ class DenseIndex(CodedIndex, WrittenRows):
         saved = load(path, policy)
         kept = saved.settings
         index = cls(kept.dim, metric=kept.metric, policy=policy, codec=kept.codec, prescan=saved.prescan, log=log)
-        index._settings = kept
+        index._settings, index._codes = kept, saved.codes
         index._keep_in(saved.store, None if saved.columns is None else IndexColumns.around(saved.columns, saved.store))
         return index
 

@@ -63,8 +63,9 @@ class VectorReader(StoredVectors, AnsweredRows):
                 a predicate about a column that the index does not have or that is of another type, a plan that the
                 index holds no codes for, and arguments that contradict each other.
         """
-        way = chosen_way(self._codes, whole_k(k), recall, rescore, plan)
-        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads, way)
+        pinned = self._pinned()
+        way = chosen_way(self._codes, pinned[0], whole_k(k), recall, rescore, plan)
+        answer = self._best("search", pinned, queries, k, principal, allow, where, group_by, threads, way)
         groups = answer.groups if group_by else None
         return Hits(answer.ids, answer.scores, answer.counts, answer.certified, whole_k(k), groups)
 
@@ -154,7 +155,7 @@ class VectorReader(StoredVectors, AnsweredRows):
         if given != 1:
             raise InvalidInput(f"query: expected one query, got {given}")
         pinned = snapshot, _ = self._pinned()
-        way = chosen_way(self._codes, whole_k(k), recall, rescore, plan)
+        way = chosen_way(self._codes, snapshot, whole_k(k), recall, rescore, plan)
         answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads, way)
         return self._explanation(
             snapshot,
@@ -190,7 +191,7 @@ class VectorReader(StoredVectors, AnsweredRows):
             if way is None:
                 return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
             return way.codes.core.search(
-                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.codes.costs
+                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.costs
             )
 
         answer = self._guard.settled(snapshot, principal, run, hit_rows)

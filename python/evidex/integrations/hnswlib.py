@@ -213,8 +213,9 @@ class HnswIndex:
 
         answer = guard.settled(snapshot, principal, run, _rows)
         hits = Hits(answer.ids, answer.scores, answer.counts, answer.exact, most)
-        found, scored = [ids for ids, _ in hits], [scores for _, scores in hits]
-        index._record(action, snapshot, principal, plan=", ".join(answer.plans), k=most, ids=found, scores=scored)
+        if index._log is not None:
+            found, scored = [ids for ids, _ in hits], [scores for _, scores in hits]
+            index._record(action, snapshot, principal, plan=", ".join(answer.plans), k=most, ids=found, scores=scored)
         return hits, snapshot, answer
 
 

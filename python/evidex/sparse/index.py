@@ -185,7 +185,7 @@ class SparseIndex(SparseReader, WrittenRows):
         state = self._store.state
         beside = Beside(SPARSE, "" if self._analyzer is None else self._analyzer.identity, self._bytes_of(state))
         settings, store = self._settings, self._writable
-        save(path, Saved(settings, store, False, self.policy, state.snapshot, state.columns, beside))
+        save(path, Saved(settings, store, False, self.policy, state.snapshot, state.columns, beside=beside))
 
     def _bytes_of(self, state: State) -> Any:
         return lambda rows: gathered(state.parts, rows, self._analyzer is None).bytes()

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from .. import _arrays, _checks, _core
 from ..access import ANY_IN_TENANT, Policy
+from ..codes import Codes
 from ..columns import Columns
 from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
 from . import npy
@@ -22,6 +23,7 @@ from .catalog import Catalog
 from .entries import keep_reference, keep_segment, living_segments, next_number, reference
 from .files import WriterLock, create_folder, require_folder
 from .rights import parts_json
+from .saved_codes import CodesToSave, kept_codes
 from .segments import FolderSegments, Layout
 from .settings import Settings
 from .snapshot import lease_if_possible
@@ -73,6 +75,7 @@ class Saved:
     policy: Policy | None
     snapshot: _core.Snapshot
     columns: Columns | None = None
+    codes: dict[str, Codes] = field(default_factory=dict)
     beside: Beside | None = None
     said: str = ""
     pieces: tuple[Piece, ...] = ()
@@ -117,6 +120,7 @@ def save(path: object, saved: Saved) -> None:
 
 def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
     segments = FolderSegments(folder, Layout(saved.settings.dim, saved.settings.codec))
+    coded = [CodesToSave(codes, saved.snapshot, saved.rows) for codes in saved.codes.values()]
     there = catalog.has_schema()
     kind = _INDEX if saved.beside is None else saved.beside.kind
     if there:
@@ -138,12 +142,15 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
             rows = saved.rows[start : start + _ROWS]
             rules = saved.snapshot.rules_of(rows)
             rules = np.where(rules == _core.NO_RULE, rules, rules + 1).astype(np.uint32)
-            beside = {} if saved.beside is None else {_BESIDE: saved.beside.of(rows)}
-            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules, beside), generation)
-            if beside:
+            beside = {name: array for codes in coded for name, array in codes.blocks(start, start + _ROWS).items()}
+            if saved.beside is not None:
+                beside[_BESIDE] = saved.beside.of(rows)
                 catalog.set_meta(f"{_BESIDE} {number}", len(beside[_BESIDE]))
+            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules, beside), generation)
             number += 1
         keep_reference(catalog, saved.snapshot.reference)
+        for codes in coded:
+            codes.keep(catalog)
         values: dict[str, object] = {
             "kind": kind,
             "settings": saved.settings.to_json(),
@@ -208,6 +215,7 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
     numbers = _rules(catalog, policy)
     segments = FolderSegments(folder, Layout(settings.dim, settings.codec))
     columns = settings.new_columns()
+    coded = kept_codes(catalog)
     pieces, done = [], 0
     for one in living_segments(catalog):
         segment, rules = segments.open(one, components)
@@ -218,6 +226,8 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
             first = store.attach(segment, known)
         except InvalidInput as error:
             raise CorruptFile(f"{catalog.path}: segment {one.number}: {error}") from error
+        for codes in coded:
+            codes.take(segments, one)
         if kind != _INDEX:
             size = catalog.counter(f"{_BESIDE} {one.number}")
             pieces.append(Piece(first, segment.rows, segments.checked(one, _BESIDE, size), size))
@@ -231,7 +241,9 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
     text = catalog.meta("said") if kind != _INDEX else ""
     if not isinstance(text, str):
         raise CorruptFile(f"{catalog.path}: said is {text!r}; restore the file from a copy")
-    return Saved(settings, store, prescan, policy, store.snapshot(), columns, None, text, tuple(pieces))
+    snapshot = store.snapshot()
+    found = {codes.kind: codes.mapped(snapshot) for codes in coded}
+    return Saved(settings, store, prescan, policy, snapshot, columns, found, None, text, tuple(pieces))
 
 
 def _rules(catalog: Catalog, policy: Policy | None) -> Any:

@@ -21,6 +21,7 @@ from .files import sync_folder
 __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "Stored"]
 
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
+Arrays: TypeAlias = "dict[str, tuple[np.dtype[Any], tuple[int, ...]]]"
 
 _VECTOR_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
@@ -33,10 +34,10 @@ class Layout:
     dim: int
     codec: str
 
-    def arrays(self, rows: int, coded: bool) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    def arrays(self, rows: int, coded: bool) -> Arrays:
         """Dtype and shape of each file of a segment."""
         number = np.dtype("<i8")
-        found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
+        found: Arrays = {
             "ids": (number, (rows,)),
             "groups": (number, (rows,)),
             "rules": (np.dtype("<u4"), (rows,)),
@@ -123,7 +124,7 @@ class FolderSegments:
     def write(
         self, number: int, segment: _core.Segment, rules: Rules, beside: Mapping[str, npt.NDArray[Any]] | None = None
     ) -> Stored:
-        """Writes the files, and arrays beside them; they are durable when this returns.
+        """Writes the files, and other arrays beside them; they are durable when this returns.
 
         Raises:
             NotStored: If they cannot be written.
@@ -168,14 +169,24 @@ class FolderSegments:
         segment = _core.Segment.mapped(self._layout.dim, number, stored.rows, paths, npy.HEADER_BYTES, given)
         return segment, rules
 
+    def beside(self, stored: Stored, kinds: Arrays) -> dict[str, str]:
+        """Paths of other arrays in a segment's folder, about to be mapped: their headers are checked.
+
+        Raises:
+            CorruptFile: As :meth:`open`.
+        """
+        paths = dict(self._paths(stored, kinds))
+        for name, (dtype, shape) in kinds.items():
+            npy.check(paths[name], dtype, shape)
+        return paths
+
     def checked(self, stored: Stored, name: str, size: int) -> str:
         """The file of ``size`` bytes that were written beside a segment, every one of them read.
 
         Raises:
             CorruptFile: If they are not what was written.
         """
-        path = self._path_of(stored, name)
-        npy.check(path, np.dtype(np.uint8), (size,))
+        path = self.beside(stored, {name: (np.dtype(np.uint8), (size,))})[name]
         _require_digest(path, stored.digests[name])
         return path
 
@@ -204,17 +215,14 @@ class FolderSegments:
     def _path(self, number: int) -> str:
         return os.path.join(self._folder, f"{number:08d}")
 
-    def _paths(self, stored: Stored) -> Iterator[tuple[str, str]]:
-        for name in self._layout.arrays(stored.rows, stored.coded):
-            yield name, self._path_of(stored, name)
-
-    def _path_of(self, stored: Stored, name: str) -> str:
+    def _paths(self, stored: Stored, kinds: Arrays | None = None) -> Iterator[tuple[str, str]]:
         path = self._path(stored.number)
         if os.path.islink(path):
             raise CorruptFile(f"{path}: expected a folder, not a link to one")
-        if not isinstance(stored.digests.get(name), str):
-            raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")
-        return os.path.join(path, f"{name}.npy")
+        for name in self._layout.arrays(stored.rows, stored.coded) if kinds is None else kinds:
+            if not isinstance(stored.digests.get(name), str):
+                raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")
+            yield name, os.path.join(path, f"{name}.npy")
 
 
 def _require_digest(path: str, expected: str) -> None:
