@@ -48,7 +48,7 @@ VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
 ENGINE = COLUMNS | {"_arrays", "_costs", "access", "audit", "codes", "hits", "index_columns", "masks"}
 ENGINE |= {"answers", "reading", "stored", "vectors", "writing"}
-STORE = ENGINE | {"encoders", "index", "sparse", "store", "text", "training"}
+STORE = ENGINE | {"encoders", "index", "lexical", "sparse", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
@@ -72,6 +72,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "_costs": {"_core"},
     "codes": VALUES | {"_core", "_costs"},
     **dict.fromkeys(("answers", "reading", "stored", "training", "vectors", "writing"), ENGINE | {"_core"}),
+    "lexical": ENGINE | {"_core", "text"},
     "index": STORE | {"_core"},
     "sparse": (STORE - {"index"}) | {"_core"},
     "store": (STORE - {"index", "sparse"}) | {"_core"},

@@ -47,12 +47,14 @@ class Evidence:
     """A permitted chunk with the score it was ranked by and the score each leg gave it.
 
     ``score`` orders evidence (higher is better) and is not a probability. ``legs`` maps a leg's
-    name ("dense", ...) to that leg's own score; a leg that did not find the chunk is absent.
+    name ("dense", ...) to that leg's own score, ``ranks`` to its rank there, from 1; a leg that did
+    not find the chunk is absent.
     """
 
     chunk: Chunk
     score: float
     legs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
+    ranks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
 
 
 @dataclass(frozen=True, slots=True)

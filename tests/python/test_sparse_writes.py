@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from evidex import AllowMask, Columns, InvalidInput, SparseIndex, _core, where
+from evidex.lexical.documents import no_postings
 from evidex.sparse import rows as rows_module
-from evidex.sparse.documents import no_postings
 from sparse_examples import bits, index_of, matrix
 
 QUERIES = ["a", "b c", "d"]

@@ -16,14 +16,16 @@ from ..audit import RetrievalLog
 from ..columns import Columns, Metadata
 from ..errors import CorruptFile, InvalidInput
 from ..index_columns import IndexColumns
+from ..lexical.analyzers import analyzer_of
+from ..lexical.documents import Documents, postings_of
+from ..lexical.parts import Part, gathered
+from ..lexical.statistics import Statistics
 from ..store.saved import SPARSE, Beside, Piece, Saved, load, save
 from ..store.settings import Settings
 from ..text import Analyzer
 from ..writing import WrittenRows
-from .documents import Documents, postings_of
 from .reading import SparseReader
-from .rows import Part, PostedRows, State, gathered
-from .statistics import Statistics
+from .rows import PostedRows, State
 
 __all__ = ["SparseIndex"]
 
@@ -218,34 +220,12 @@ class SparseIndex(SparseReader, WrittenRows):
             VersionMismatch: If they are newer than this version, or its analyser is of another one.
         """
         saved = load(path, policy, SPARSE)
-        index = cls(analyzer=_analyzer_of(saved.said, analyzer), policy=policy, log=log)
+        index = cls(analyzer=analyzer_of(saved.said, analyzer), policy=policy, log=log)
         index._settings = saved.settings
         columns = None if saved.columns is None else IndexColumns.around(saved.columns, saved.store)
         weighted = index._analyzer is None
         index._hold(saved.store, columns, tuple(_opened(piece, weighted) for piece in saved.pieces))
         return index
-
-
-def _analyzer_of(said: str, given: object) -> Analyzer | None:
-    """The analyser of what was saved, which the one that was given must be."""
-    if given is None:
-        return _made_again(said) if said else None
-    if not isinstance(given, Analyzer) or given.identity != said:
-        made_with = said or "none, its rows are vectors"
-        raise InvalidInput(
-            f"analyzer: got {given.identity if isinstance(given, Analyzer) else given!r}, but the index was made with "
-            f"{made_with}; pass that one or leave it out, or make a new index of the documents"
-        )
-    return given
-
-
-def _made_again(said: str) -> Analyzer:
-    try:
-        return Analyzer.from_identity(said)
-    except InvalidInput as error:
-        if said.startswith("{") and said.endswith("}"):
-            raise  # such as a stemmer that is not installed
-        raise CorruptFile(f"what was saved of the analyser is {said!r}; restore the folder from a copy") from error
 
 
 def _opened(piece: Piece, weighted: bool) -> Part:

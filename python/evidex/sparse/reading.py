@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from .. import _arrays, _core
+from .. import _core
 from ..access import Caller
-from ..answers import Allow, AnsweredRows, Where, Whole, hit_rows
+from ..answers import Allow, AnsweredRows, Where, Whole
 from ..errors import InvalidInput
 from ..hits import Explanation, Hits
+from ..lexical.answering import answered, plan_of
+from ..lexical.asked import AskedTerms, AskedVectors, Run, asked_terms, asked_vectors
+from ..lexical.documents import Queries
+from ..lexical.parts import figures_of
+from ..lexical.statistics import Statistics, chosen_scope
 from ..stored import Pinned
 from ..text import Analyzer
-from .asked import AskedTerms, AskedVectors, Run, asked_terms, asked_vectors
-from .documents import Queries
 from .rows import PostedRows, State
-from .statistics import Statistics, chosen_scope
 
 __all__ = ["SparseReader"]
 
@@ -112,7 +112,7 @@ class SparseReader(AnsweredRows):
             answer,
             run.k,
             {"parts": len(state.parts)},
-            plan=_plan(asked, over),
+            plan=plan_of(asked, over),
             metric=asked.metric,
             codec="postings",
         )
@@ -135,18 +135,10 @@ class SparseReader(AnsweredRows):
         allow: object,
         where: object,
     ) -> _core.Answer:
-        snapshot = state.snapshot
-
-        def once() -> tuple[_core.Answer, _core.Bitmask | None]:
-            masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(asked), where, state.columns)
-            if isinstance(asked, AskedVectors):
-                return asked.run(state.view, run, masks, mask_of), None
-            counted, counts = self._statistics.of(state, over, principal)
-            answer = asked.run(state.view, counts, run, masks, mask_of)
-            return answer, counted if over == "permitted" else None
-
-        answer, _ = self._guard.settled(snapshot, principal, once, _rows_that_told)
-        self._record_hits(action, snapshot, principal, answer, run.k, lambda mask: _plan(asked, over))
+        answer = answered(
+            self._guard, self._statistics, state, state.columns, asked, over, run, principal, allow, where
+        )
+        self._record_hits(action, state.snapshot, principal, answer, run.k, lambda mask: plan_of(asked, over))
         return answer
 
     def _scope(self, scope: object, principal: object) -> str:
@@ -156,25 +148,4 @@ class SparseReader(AnsweredRows):
         return self._store.state.snapshot, self._store.state.columns
 
     def _figures(self) -> dict[str, Any]:
-        postings = [part.postings for part in self._store.state.parts]
-        entries, bytes_ = sum(one.entries for one in postings), sum(sum(one.sizes.values()) for one in postings)
-        return {
-            "terms": sum(one.terms for one in postings),
-            "entries": entries,
-            "bytes": bytes_,
-            "bytes_per_entry": bytes_ / entries if entries else 0.0,
-            "parts": sum(one.rows > 0 for one in postings),
-        }
-
-
-def _plan(asked: AskedTerms | AskedVectors, over: str) -> str:
-    return "sparse dot, exact" if isinstance(asked, AskedVectors) else f"sparse {asked.metric}, exact, scope={over}"
-
-
-def _rows_that_told(found: tuple[_core.Answer, _core.Bitmask | None]) -> _arrays.Ids:
-    """Rows of the hits, and those whose words were counted as the caller's own."""
-    answer, counted = found
-    if counted is None:
-        return hit_rows(answer)
-    numbers = np.arange(counted.rows, dtype=np.int64)
-    return np.concatenate([hit_rows(answer), numbers[counted.test(numbers)]])
+        return figures_of(self._store.state.parts)

@@ -6,35 +6,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from .. import _arrays, _core
 from ..columns import Columns
 from ..index_columns import IndexColumns, old_rows
-from .documents import no_postings
+from ..lexical.documents import no_postings
+from ..lexical.parts import Part, gathered, view_of
 
-__all__ = ["Part", "PostedRows", "State", "gathered"]
+__all__ = ["PostedRows", "State"]
 
 _T = TypeVar("_T")
-
-
-class Part(NamedTuple):
-    """Postings of the rows from ``begin`` on."""
-
-    begin: int
-    postings: _core.Postings
-
-    @property
-    def end(self) -> int:
-        """Number of the row after its last."""
-        return self.begin + self.postings.rows
-
-    @property
-    def size(self) -> int:
-        """What decides whether it is merged with others."""
-        return self.postings.rows + self.postings.entries
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,8 +33,7 @@ class State:
     @classmethod
     def of(cls, snapshot: _core.Snapshot, columns: Columns | None, parts: tuple[Part, ...]) -> State:
         """The state of these parts."""
-        begins = np.array([part.begin for part in parts], dtype=np.int64)
-        return cls(snapshot, columns, parts, _core.SparseView(snapshot, [part.postings for part in parts], begins))
+        return cls(snapshot, columns, parts, view_of(snapshot, parts))
 
 
 class PostedRows:
@@ -121,19 +104,6 @@ class PostedRows:
                 parts = self._coming[1]
             self._state = State.of(snapshot, columns, parts)
         self._coming = None
-
-
-def gathered(parts: Sequence[Part], rows: _arrays.Ids, weighted: bool) -> _core.Postings:
-    """Postings whose row i is row ``rows[i]``, which one of the parts has."""
-    begins = np.array([part.begin for part in parts], dtype=np.int64)
-    part = np.searchsorted(begins, rows, side="right") - 1
-    row = rows - begins[part]
-    return _core.Postings.gathered(
-        [one.postings for one in parts],
-        part.astype(np.int64, copy=False),
-        np.ascontiguousarray(row, dtype=np.int64),
-        weighted,
-    )
 
 
 def _merged(parts: tuple[Part, ...], weighted: bool) -> tuple[Part, ...]:

@@ -13,7 +13,10 @@ from ..audit import RetrievalLog
 from ..columns import Columns
 from ..encoders import Encoder, get_encoder
 from ..errors import AccessError, InvalidInput, MissingStore
+from ..lexical.statistics import Statistics
+from ..text import Analyzer
 from .alive import Alive
+from .analysis import Analysis
 from .catalog import Catalog
 from .family import View
 from .files import Lease, WriterLock, create_folder, has_catalog, leased, require_folder
@@ -29,6 +32,8 @@ from .writer import CollectionWriter
 __all__ = ["Collection"]
 
 _MODES = ("r", "rw")
+_KIND = "collection"
+_KIND_WITH_WORDS = "collection with words"  # a version that knows none would add rows without them
 
 
 class Collection(CollectionWriter):
@@ -55,6 +60,7 @@ class Collection(CollectionWriter):
         metric: str | None = None,
         codec: str | None = None,
         columns: Columns | None = None,
+        analyzer: Analyzer | None = None,
         log: RetrievalLog | None = None,
     ) -> Collection:
         """Opens a collection in a folder, and with ``mode="rw"`` makes it if it is not there.
@@ -69,6 +75,8 @@ class Collection(CollectionWriter):
             metric: As in :class:`DenseIndex`; cosine for a new collection.
             codec: As in :class:`DenseIndex`; float32 for a new collection.
             columns: Names and types of documents' metadata, for a new collection.
+            analyzer: For a new collection that keeps words too, to be searched by them: ``retrieve(mode="sparse")`` and
+                ``"hybrid"``. It is stored; who gives one later must give the same.
             log: As in :class:`DenseIndex`.
 
         Raises:
@@ -86,7 +94,7 @@ class Collection(CollectionWriter):
         one = cls.__new__(cls)
         one._begin(folder, mode, policy, _encoder(encoder), log)
         try:
-            one._open(dim, metric, codec, columns)
+            one._open(dim, metric, codec, columns, analyzer)
         except BaseException:
             one.close()
             raise
@@ -102,13 +110,14 @@ class Collection(CollectionWriter):
         metric: str = "cosine",
         codec: str = "float32",
         columns: Columns | None = None,
+        analyzer: Analyzer | None = None,
         log: RetrievalLog | None = None,
     ) -> Collection:
         """A collection that ends with the process. Arguments and errors are those of :meth:`open`."""
         one = cls.__new__(cls)
         one._begin(None, "rw", policy, _encoder(encoder), log)
         try:
-            one._open(dim, metric, codec, columns)
+            one._open(dim, metric, codec, columns, analyzer)
         except BaseException:
             one.close()
             raise
@@ -132,12 +141,15 @@ class Collection(CollectionWriter):
         self._view: View | None = None
         self._views: Alive[View] = Alive()  # all that somebody still reads
 
-    def _open(self, dim: object, metric: object, codec: object, columns: Columns | None) -> None:
+    def _open(
+        self, dim: object, metric: object, codec: object, columns: Columns | None, analyzer: Analyzer | None
+    ) -> None:
         writes = self._mode == "rw"
         identity = None if self._given_encoder is None else identity_of(self._given_encoder)
 
         def settings() -> Settings:
-            return Settings.of(dim, metric or "cosine", codec or "float32", self._policy is not None, columns, identity)
+            kept = metric or "cosine", codec or "float32", self._policy is not None
+            return Settings.of(dim, *kept, columns, identity, analyzer)
 
         if writes and not (self._folder is not None and has_catalog(self._folder)):
             settings()  # wrong arguments are refused before anything is made
@@ -158,25 +170,28 @@ class Collection(CollectionWriter):
                 raise MissingStore(f"path: {self._folder!r} holds no collection yet")
             with self._catalog.changing():
                 self._catalog.create_schema()
-                self._catalog.set_meta("kind", "collection")
+                self._catalog.set_meta("kind", _KIND if analyzer is None else _KIND_WITH_WORDS)
                 self._catalog.set_meta("settings", settings().to_json())
                 self._catalog.set_meta("generation", 0)
                 self._catalog.set_meta("rights", 0)
-        if self._catalog.meta("kind") != "collection":
+        if self._catalog.meta("kind") not in (_KIND, _KIND_WITH_WORDS):
             raise InvalidInput(
                 f"path: {self._folder!r} holds an index, not a collection; use DenseIndex.load or SparseIndex.load"
             )
         stored = Settings.from_json(self._catalog.json(self._catalog.meta("settings"), "settings"), self._catalog.path)
         self._require(stored, dim, metric, codec, columns)
+        analysis = Analysis(stored.analyzer, analyzer)
         if identity is not None:
             stored.require_encoder(identity)
         self._segments: Segments = (
             MemorySegments() if self._folder is None else FolderSegments(self._folder, Layout(stored.dim, stored.codec))
         )
         self._rights = Rights(self._catalog, self._policy)
-        self._publisher = Publisher(self._catalog, self._segments, self._rights)
+        self._publisher = Publisher(self._catalog, self._segments, self._rights, analysis)
         self._upkeep = Upkeep(self._catalog, self._segments, self._publisher)
-        self._read_as(stored, self._catalog, StoredGuard(self._rights), self._given_encoder, self._given_log)
+        guard = StoredGuard(self._rights)
+        encoder, log = self._given_encoder, self._given_log
+        self._read_as(stored, self._catalog, guard, encoder, log, analysis, Statistics(guard))
         self.refresh()
         if writes:
             self._upkeep.sweep(self._least())  # what a crash left, a segment with erased rows for example
@@ -211,7 +226,7 @@ class Collection(CollectionWriter):
             if lease is not None:
                 lease.renew(self.generation)
             made = CollectionSnapshot(lease, self._now())
-            made._read_as(self._settings, self._catalog, self._stored_guard, self._encoder, self._log)
+            self._lend_to(made)
             self._snapshots.add(made)
             return made
 

@@ -7,12 +7,14 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
+from functools import cached_property
 
 import numpy as np
 
 from .. import _arrays, _core
 from ..columns import Columns, ColumnsView
 from ..errors import CorruptFile, InvalidInput
+from ..lexical.parts import Part, view_of
 from .catalog import Catalog
 from .rights import Rights
 from .segments import Segments, Stored
@@ -28,6 +30,7 @@ class Family:
         self.store = settings.new_store(True, reference)
         self.begin: dict[int, int] = {}
         self._rows: dict[int, int] = {}
+        self._words: tuple[Part, ...] | None = None if settings.analyzer is None else ()
         columns = settings.new_columns()
         self.columns = None if columns is None else CatalogColumns(columns, catalog, self)
         self._path = catalog.path
@@ -37,6 +40,7 @@ class Family:
     def attach(self, segments: Segments, stored: Stored, reference: _arrays.Floats | None) -> None:
         """Makes a segment's rows part of the store, under the newest rules."""
         segment, rules = segments.open(stored, reference)
+        words = None if self._words is None else segments.postings(stored)
         groups = np.ascontiguousarray(segment.arrays()["groups"], dtype=np.int64)
         newest = self._rights.newest(groups, rules, stored.rights)
         try:
@@ -44,6 +48,12 @@ class Family:
         except InvalidInput as error:
             raise CorruptFile(f"{self._path}: segment {stored.number}: {error}; restore it from a copy") from error
         self.begin[stored.number], self._rows[stored.number] = begin, stored.rows
+        if self._words is not None and words is not None:
+            self._words = (*self._words, Part(begin, words))
+
+    def view(self, generation: int) -> View:
+        """The state of now."""
+        return View(self, self.store.snapshot(), generation, self._words)
 
     def place(self, segment: int, first: int, rows: int) -> int:
         """The number in the store of the first of some rows of a segment.
@@ -65,6 +75,14 @@ class Family:
             self.store.mark(np.ascontiguousarray(first), np.ascontiguousarray(rows), dead)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Words:
+    """What a search by words pins; no view, which would keep files from being deleted as long as counts are kept."""
+
+    snapshot: _core.Snapshot
+    view: _core.SparseView
+
+
 @dataclass(frozen=True, eq=False)
 class View:
     """A state of the collection that nothing changes any more: what a reader reads rows from."""
@@ -72,6 +90,14 @@ class View:
     family: Family
     pinned: _core.Snapshot
     generation: int
+    parts: tuple[Part, ...] | None = None
+
+    @cached_property
+    def words(self) -> Words | None:
+        """Its rows with their words, where those are kept."""
+        if self.parts is None:
+            return None
+        return Words(self.pinned, view_of(self.pinned, self.parts))
 
     @property
     def columns(self) -> Columns | None:

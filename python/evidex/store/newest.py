@@ -39,7 +39,7 @@ def newest_view(before: View | None, settings: Settings, catalog: Catalog, segme
         changed = _changed_places(catalog, None if before is None else before.generation, max(there, default=0))
         family.mark([place[:3] for place in changed if not place[3]], dead=True)
         family.mark([place[:3] for place in changed if place[3] and place[0] in there], dead=False)
-        return View(family, family.store.snapshot(), generation)
+        return family.view(generation)
 
 
 def _changed_places(catalog: Catalog, since: int | None, newest: int) -> list[tuple[int, int, int, int]]:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..errors import CorruptFile
 
-__all__ = ["HEADER_BYTES", "check", "header", "pieces", "read", "write"]
+__all__ = ["HEADER_BYTES", "check", "header", "pieces", "read", "size", "write"]
 
 HEADER_BYTES = 128
 """Length of every header: a multiple of 64, so that mapped elements are aligned to cache lines."""
@@ -47,6 +47,21 @@ def write(path: str, array: npt.NDArray[Any], digest: Any) -> int:
                 rest = rest[file.write(rest) :]
         os.fsync(file.fileno())
     return len(start) + whole.nbytes
+
+
+def size(path: str) -> int:
+    """Bytes of a file behind its header.
+
+    Raises:
+        CorruptFile: If it cannot be read or is shorter.
+    """
+    try:
+        found = os.lstat(path).st_size
+    except OSError as error:
+        raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
+    if found < HEADER_BYTES:
+        raise CorruptFile(f"{path}: expected at least {HEADER_BYTES} bytes, it has {found}; restore it from a copy")
+    return found - HEADER_BYTES
 
 
 def check(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:

@@ -3,90 +3,35 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
-from json.encoder import encode_basestring_ascii as _json
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .. import _arrays, _checks, _core
 from ..access import Rule
 from ..errors import InvalidInput, NotFound
-from ..text.identity import row_of
+from .addition import INSERT, Addition, Known
+from .analysis import Analysis
 from .catalog import Catalog
-from .chunks import pieces_of
 from .documents import Prepared
 from .entries import keep_reference, keep_segment, next_number
 from .rights import Rights, parts_json
-from .segments import Segments
+from .segments import POSTINGS, Segments
 
 __all__ = ["Publisher"]
 
 _AT_ONCE = 400
 
 
-class _Known(NamedTuple):
-    """A document that is stored: its number, stored rule, and revisions as ``name -> (number, digest, visible)``."""
-
-    number: int
-    rule: int | None
-    revisions: dict[str, tuple[int, bytes, bool]]
-
-
-class _Batch:
-    """What a batch of documents adds: rows of tables, and rows of the segment."""
-
-    def __init__(self, segment: int, generation: int, revision: int) -> None:
-        self.segment = segment
-        self.rules: list[int] = []
-        self.rows: dict[str, list[tuple[Any, ...]]] = {name: [] for name in _INSERT}
-        self._generation = generation
-        self._next_revision = revision
-        self._ids: list[int] = []
-        self._groups: list[int] = []
-        self._vectors: list[_arrays.Floats] = []
-
-    def document(self, one: Prepared, rule: int | None) -> _Known:
-        """A document that was not there."""
-        # By its name alone: the groups that a search gives away say nothing of documents that are hidden.
-        named = f"[{_json(one.tenant)}, {_json(one.source)}]"
-        number = row_of(hashlib.sha256(named.encode()).digest())
-        self.rows["documents"].append((number, one.tenant, one.source, rule, 0))
-        return _Known(number, rule, {})
-
-    def revision(self, one: Prepared, document: int, rule: int | None, vectors: _arrays.Floats) -> None:
-        """A revision that was not there."""
-        number = self._next_revision
-        self._next_revision += 1
-        chunks = len(one.spans)
-        ids = [row_of(digest) for digest in one.ids]
-        rows = self.rows
-        rows["revisions"].append((number, document, one.revision, one.digest, one.metadata, len(one.text), chunks))
-        rows["places"].append((number, self.segment, len(self._ids), self._generation, None))
-        rows["texts"] += [(number, at, piece) for at, piece in enumerate(pieces_of(one.text))]
-        rows["chunks"] += [
-            (ids[at], number, at, span.start, span.end, one.ids[at]) for at, span in enumerate(one.spans)
-        ]
-        self._ids += ids
-        self._groups += [document] * chunks
-        self.rules += [_core.NO_RULE if rule is None else rule] * chunks
-        self._vectors.append(vectors)
-
-    def encoded(self, store: _core.RowStore) -> _core.Segment:
-        """The rows in the form that a store keeps."""
-        ids, groups = np.array(self._ids, dtype=np.int64), np.array(self._groups, dtype=np.int64)
-        vectors = self._vectors[0] if len(self._vectors) == 1 else np.concatenate(self._vectors)
-        return store.encode(ids, groups, np.ascontiguousarray(vectors))
-
-
 class Publisher:
     """Writes to the catalog and the segments of a collection that is open for writing."""
 
-    def __init__(self, catalog: Catalog, segments: Segments, rights: Rights) -> None:
+    def __init__(self, catalog: Catalog, segments: Segments, rights: Rights, analysis: Analysis) -> None:
         self._catalog = catalog
+        self._analysis = analysis
         self._segments = segments
         self._rights = rights
 
@@ -94,7 +39,7 @@ class Publisher:
         """Which of these :meth:`put` would store. Errors are those of it."""
         with self._catalog.reading():
             known = self._known({(one.tenant, one.source) for one in documents})
-        nothing = _Known(0, None, {})
+        nothing = Known(0, None, {})
         return [not _is_there(known.get((one.tenant, one.source), nothing), one) for one in documents]
 
     def put(
@@ -113,7 +58,9 @@ class Publisher:
         """
         with self._catalog.changing(), self._rules() as number_of:
             generation = self._catalog.counter("generation") + 1
-            batch = _Batch(next_number(self._catalog, "segments"), generation, next_number(self._catalog, "revisions"))
+            batch = Addition(
+                next_number(self._catalog, "segments"), generation, next_number(self._catalog, "revisions")
+            )
             known = self._known({(one.tenant, one.source) for one in documents})
             new: list[bool] = []
             for one, of_chunks in zip(documents, vectors, strict=True):
@@ -128,15 +75,20 @@ class Publisher:
                     batch.revision(one, document.number, rule, of_chunks)
             if any(new):
                 for table, values in batch.rows.items():
-                    self._catalog.run_many(_INSERT[table], values)
+                    self._catalog.run_many(INSERT[table], values)
                 rules = np.array(batch.rules, dtype=np.uint32)
-                self.keep(batch.segment, batch.encoded(store), rules, generation)
+                analyzer = self._analysis.analyzer
+                words = None if analyzer is None else batch.words(analyzer)
+                self.keep(batch.segment, batch.encoded(store), words, rules, generation)
                 self._catalog.set_meta("generation", generation)
             return new
 
-    def keep(self, number: int, segment: _core.Segment, rules: Any, generation: int) -> None:
+    def keep(
+        self, number: int, segment: _core.Segment, words: _core.Postings | None, rules: Any, generation: int
+    ) -> None:
         """Writes a segment and its entry, and what codes refer to if that is new. Inside a transaction."""
-        keep_segment(self._catalog, self._segments.write(number, segment, rules), generation)
+        beside = None if words is None else {POSTINGS: words.bytes()}
+        keep_segment(self._catalog, self._segments.write(number, segment, rules, beside), generation)
         keep_reference(self._catalog, segment.reference)
 
     def delete(self, tenant: str, source: str) -> None:
@@ -215,7 +167,7 @@ class Publisher:
         if self._changed:
             self._catalog.set_meta("rights", after)
 
-    def _follow_rule(self, document: _Known, rule: int | None) -> None:
+    def _follow_rule(self, document: Known, rule: int | None) -> None:
         if document.rule == rule:
             return
         self._changed = True
@@ -224,7 +176,7 @@ class Publisher:
             (rule, self._catalog.counter("rights") + 1, document.number),
         )
 
-    def _retire(self, document: _Known, generation: int) -> None:
+    def _retire(self, document: Known, generation: int) -> None:
         for name, (number, digest, visible) in document.revisions.items():
             if visible:
                 self._catalog.run(
@@ -232,16 +184,16 @@ class Publisher:
                 )
                 document.revisions[name] = number, digest, False
 
-    def _document(self, tenant: str, source: str) -> _Known:
+    def _document(self, tenant: str, source: str) -> Known:
         found = self._known({(tenant, source)})
         if not found:
             raise NotFound(f"no such document: {source!r} of tenant {tenant!r}")
         return found[tenant, source]
 
-    def _known(self, names: set[tuple[str, str]]) -> dict[tuple[str, str], _Known]:
+    def _known(self, names: set[tuple[str, str]]) -> dict[tuple[str, str], Known]:
         """The documents of these that are stored."""
-        found: dict[tuple[str, str], _Known] = {}
-        by_number: dict[int, _Known] = {}
+        found: dict[tuple[str, str], Known] = {}
+        by_number: dict[int, Known] = {}
         if self._catalog.one("SELECT 1 FROM documents LIMIT 1") is None:
             return found
         rest = iter(sorted(names))
@@ -256,7 +208,7 @@ class Publisher:
                 flat,
                 "issI",
             ):
-                by_number[number] = found[tenant, source] = _Known(number, rule, {})
+                by_number[number] = found[tenant, source] = Known(number, rule, {})
         numbers = iter(by_number)
         while few := list(islice(numbers, _AT_ONCE)):
             for number, document, name, digest, visible in self._catalog.all(
@@ -269,7 +221,7 @@ class Publisher:
         return found
 
 
-def _is_there(document: _Known, one: Prepared) -> bool:
+def _is_there(document: Known, one: Prepared) -> bool:
     """Whether exactly this is the visible revision."""
     if one.revision not in document.revisions:
         return False
@@ -282,13 +234,3 @@ def _is_there(document: _Known, one: Prepared) -> bool:
     if not visible:
         raise InvalidInput(f"revision: {one.revision!r} of {one.source!r} was retired; restore(...) brings it back")
     return True
-
-
-_INSERT = {
-    "texts": "INSERT INTO texts (revision, piece, body) VALUES (?, ?, ?)",
-    "documents": "INSERT INTO documents (number, tenant, source, rule, changed) VALUES (?, ?, ?, ?, ?)",
-    "revisions": "INSERT INTO revisions (number, document, name, digest, metadata, characters, rows) "
-    "VALUES (?, ?, ?, ?, ?, ?, ?)",
-    "places": "INSERT INTO places (revision, segment, first, born, died) VALUES (?, ?, ?, ?, ?)",
-    "chunks": "INSERT INTO chunks (id, revision, number, start, stop, digest) VALUES (?, ?, ?, ?, ?, ?)",
-}

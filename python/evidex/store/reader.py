@@ -16,19 +16,23 @@ from ..audit import RetrievalLog
 from ..encoders import Encoder
 from ..errors import CorruptFile, InvalidInput, NotFound
 from ..hits import Hits
+from ..lexical.answering import answered, plan_of
+from ..lexical.asked import DEFAULT_RANKING, AskedTerms, Run, asked_terms
+from ..lexical.parts import figures_of
+from ..lexical.statistics import Statistics, chosen_scope
 from ..reading import VectorReader
 from ..stored import Pinned
 from ..text.identity import row_id
 from ..types import Chunk, Evidence
+from .analysis import Analysis
 from .catalog import Catalog
 from .chunks import ChunkRecord, chunk_records, read_chunk
 from .family import View
+from .legs import Found, depth_of, legs_of, ranked
 from .rights import StoredGuard
 from .settings import Settings
 
 __all__ = ["CollectionReader"]
-
-_MODES = ("dense",)
 
 
 class CollectionReader(VectorReader):
@@ -38,6 +42,8 @@ class CollectionReader(VectorReader):
     _catalog: Catalog
     _settings: Settings
     _encoder: Encoder | None
+    _analysis: Analysis
+    _statistics: Statistics
 
     def _read_as(
         self,
@@ -46,8 +52,11 @@ class CollectionReader(VectorReader):
         guard: StoredGuard,
         encoder: Encoder | None,
         log: RetrievalLog | None,
+        analysis: Analysis,
+        statistics: Statistics,
     ) -> None:
         self._settings, self._catalog, self._guard, self._encoder, self._log = settings, catalog, guard, encoder, log
+        self._analysis, self._statistics = analysis, statistics
         self._dim, self._metric, self._codec = settings.dim, settings.metric, settings.codec
         self._unit_rows = settings.unit_rows
 
@@ -86,40 +95,75 @@ class CollectionReader(VectorReader):
         allow: Allow = None,
         where: Where = None,
         threads: Whole | None = None,
+        scope: str | None = None,
     ) -> tuple[Evidence, ...]:
-        """The chunks the caller may read that are nearest to a question, best first.
+        """The chunks the caller may read that fit a question best, best first.
 
-        What the caller may read is decided first: if that is nothing, the encoder is not asked.
+        What the caller may read is decided first: if that is nothing, the encoder is not asked. Every leg gets the same
+        rows and the newest rights.
 
         Args:
             question: Text with at least one character that is not white space.
             k: Most chunks.
-            mode: ``"dense"``, by vectors.
+            mode: ``"dense"``: those nearest by vectors. ``"sparse"``: those with words of the question, by BM25, in a
+                collection with an analyser; there may be fewer than k. ``"hybrid"``: the best 2 k, at least 100, of
+                both, fused by reciprocal rank (:func:`evidex.rrf`, constant 60). Scores of legs, and ranks in them, are
+                kept on what is returned.
             principal: Who asks, on a guarded collection.
             allow: As in :meth:`search`.
             where: As in :meth:`search`.
             threads: As in :meth:`search`.
+            scope: Over which chunks words are counted, as in :meth:`evidex.SparseIndex.search`.
 
         Raises:
-            InvalidInput: For a blank question or an unknown mode, and on a collection without an encoder.
+            InvalidInput: For a blank question, an unknown mode or scope, a scope where words are not asked for, and on
+                a collection without what a leg needs: an encoder, an analyser (or its stemmer).
+            VersionMismatch: If the analyser was of another version.
             AccessError: On a guarded collection without a proper principal.
         """
         if not _checks.utf8(question, "question").strip():
             _checks.refuse("question", question, "a text with something to look for", "ask something")
-        if mode not in _MODES:
-            _checks.refuse("mode", mode, f"one of {', '.join(_MODES)}", "choose one of these")
-        encoder = self._require_encoder()
+        legs = legs_of(mode)
+        run = Run.of(depth_of(legs, most := _checks.whole(k, "k")), False, threads)
+        asked, over = self._asked(question, scope, principal) if "sparse" in legs else (None, "")
+        if asked is None and scope is not None:
+            raise InvalidInput(f"scope: {scope!r} would change nothing in mode {mode!r}, which counts no words")
+        encoder = self._require_encoder() if "dense" in legs else None
         fixed = self._fixed()
         snapshot = fixed._now().pinned
-        most = _checks.whole(k, "k")
         hidden = snapshot.count(self._guard.visible(snapshot, principal)) == 0
-        vector = np.ones(self._dim, dtype=np.float32) if hidden else self._encoded(encoder, question)
+        vector = np.ones(self._dim, dtype=np.float32)
+        if encoder is not None and not hidden:
+            vector = self._encoded(encoder, question)
 
-        def run() -> tuple[Evidence, ...]:
-            hits = fixed.search(vector, most, principal=principal, allow=allow, where=where, threads=threads)
-            return fixed._evidence(hits)
+        def hits() -> Iterator[tuple[str, Hits]]:
+            if encoder is not None:
+                yield (
+                    "dense",
+                    fixed.search(vector, run.k, principal=principal, allow=allow, where=where, threads=threads),
+                )
+            if asked is not None:
+                yield "sparse", fixed._by_words(asked, over, run, principal, allow, where)
 
-        return self._guard.settled(snapshot, principal, run)
+        return self._guard.settled(snapshot, principal, lambda: fixed._evidence(ranked(hits(), most)))
+
+    def _asked(self, question: str, scope: object, principal: object) -> tuple[AskedTerms, str]:
+        analyzer = self._analysis.analyzer
+        if analyzer is None:
+            raise InvalidInput(
+                "mode: this collection keeps no words; make it with analyzer=evidex.text.Analyzer() to search by them"
+            )
+        over = chosen_scope(scope, self._guard.policy is not None, principal)
+        return asked_terms(question, analyzer, "question", *DEFAULT_RANKING), over
+
+    def _by_words(self, asked: AskedTerms, over: str, run: Run, principal: Caller, allow: Allow, where: Where) -> Hits:
+        view = self._now()
+        words = view.words
+        assert words is not None, "where there is an analyser there are words"
+        guard, columns = self._stored_guard, view.columns
+        answer = answered(guard, self._statistics, words, columns, asked, over, run, principal, allow, where)
+        self._record_hits("search", view.pinned, principal, answer, run.k, lambda _: plan_of(asked, over))
+        return Hits(answer.ids, answer.scores, answer.counts, answer.certified, run.k)
 
     def get_chunk(self, id: str, *, principal: Caller = None) -> Chunk:
         """A chunk by its id, with its text.
@@ -170,14 +214,20 @@ class CollectionReader(VectorReader):
             "revisions": 0 if revisions is None else revisions[0],
             "segments": len(view.family.begin),
             "coded": view.pinned.reference is not None,
+            "words": None if view.parts is None else figures_of(view.parts),
         }
 
     def _fixed(self) -> CollectionReader:
         """A reader of the state of now."""
         fixed = CollectionReader()
-        fixed._read_as(self._settings, self._catalog, self._stored_guard, self._encoder, self._log)
+        self._lend_to(fixed)
         fixed._view = self._now()
         return fixed
+
+    def _lend_to(self, other: CollectionReader) -> None:
+        """Has another reader read with what this one does."""
+        guard, encoder, log = self._stored_guard, self._encoder, self._log
+        other._read_as(self._settings, self._catalog, guard, encoder, log, self._analysis, self._statistics)
 
     @property
     def _stored_guard(self) -> StoredGuard:
@@ -196,12 +246,9 @@ class CollectionReader(VectorReader):
             raise InvalidInput(f"encoder: it gave shape {list(vector.shape)} for one text, not [1, {self._dim}]")
         return vector
 
-    def _evidence(self, hits: Hits) -> tuple[Evidence, ...]:
-        ids, scores = hits[0]
-        found = []
-        for chunk, score in zip(self._chunks(ids.tolist()), scores.tolist(), strict=True):
-            found.append(Evidence(chunk, score, {"dense": score}))
-        return tuple(found)
+    def _evidence(self, found: list[Found]) -> tuple[Evidence, ...]:
+        chunks = self._chunks([one.row for one in found])
+        return tuple(Evidence(chunk, one.score, one.legs, one.ranks) for chunk, one in zip(chunks, found, strict=True))
 
     def _readable_chunks(self, ids: Ids, principal: Caller) -> list[Chunk]:
         """Those that the caller may still read when their text was read."""

@@ -21,6 +21,10 @@ from .files import sync_folder
 __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "Stored"]
 
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
+Beside: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
+
+POSTINGS = "postings"
+"""Name of the array of a segment's words."""
 Arrays: TypeAlias = "dict[str, tuple[np.dtype[Any], tuple[int, ...]]]"
 
 _VECTOR_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
@@ -70,11 +74,14 @@ class Stored:
 class Segments(Protocol):
     """Where the rows of a collection are."""
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules) -> Stored:
-        """Keeps a segment and the stored number of the rule that each row is under, durably."""
+    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
+        """Keeps a segment, the stored number of the rule that each row is under, and arrays beside them, durably."""
 
     def open(self, stored: Stored, reference: _arrays.Floats | None) -> tuple[_core.Segment, Rules]:
         """The segment and the rules."""
+
+    def postings(self, stored: Stored) -> _core.Postings:
+        """What was written beside it as ``postings``."""
 
     def verify(self, stored: Stored) -> None:
         """Reads every byte and raises CorruptFile if it is not what was written."""
@@ -91,15 +98,22 @@ class MemorySegments:
 
     def __init__(self) -> None:
         self._kept: dict[int, tuple[_core.Segment, Rules]] = {}
+        self._postings: dict[int, _core.Postings] = {}
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules) -> Stored:
+    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
         """Keeps it."""
         self._kept[number] = segment, rules
+        if beside:
+            self._postings[number] = _core.Postings.from_bytes(beside[POSTINGS])
         return Stored(number, segment.rows, segment.reference is not None, {})
 
     def open(self, stored: Stored, reference: _arrays.Floats | None) -> tuple[_core.Segment, Rules]:
         """What was kept."""
         return self._kept[stored.number]
+
+    def postings(self, stored: Stored) -> _core.Postings:
+        """What was kept."""
+        return self._postings[stored.number]
 
     def verify(self, stored: Stored) -> None:
         """Memory is what it is."""
@@ -108,10 +122,12 @@ class MemorySegments:
         """Lets the others go."""
         for number in set(self._kept) - numbers:
             del self._kept[number]
+            self._postings.pop(number, None)
 
     def bytes(self) -> int:
         """Bytes of the arrays."""
-        return sum(array.nbytes for segment, _ in self._kept.values() for array in segment.arrays().values())
+        rows = sum(array.nbytes for segment, _ in self._kept.values() for array in segment.arrays().values())
+        return rows + sum(postings.bytes().nbytes for postings in self._postings.values())
 
 
 class FolderSegments:
@@ -121,9 +137,7 @@ class FolderSegments:
         self._folder = os.path.join(folder, "segments")
         self._layout = layout
 
-    def write(
-        self, number: int, segment: _core.Segment, rules: Rules, beside: Mapping[str, npt.NDArray[Any]] | None = None
-    ) -> Stored:
+    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
         """Writes the files, and other arrays beside them; they are durable when this returns.
 
         Raises:
@@ -180,6 +194,20 @@ class FolderSegments:
             npy.check(paths[name], dtype, shape)
         return paths
 
+    def postings(self, stored: Stored) -> _core.Postings:
+        """Maps the postings that were written beside a segment.
+
+        Raises:
+            CorruptFile: As :meth:`open`, and if they are none of that many rows.
+        """
+        path = self._path_beside(stored, POSTINGS)
+        size = npy.size(path)
+        npy.check(path, np.dtype(np.uint8), (size,))
+        postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
+        if postings.rows != stored.rows or postings.weighted:
+            raise CorruptFile(f"{path}: expected words of {stored.rows} rows; restore the file from a copy")
+        return postings
+
     def checked(self, stored: Stored, name: str, size: int) -> str:
         """The file of ``size`` bytes that were written beside a segment, every one of them read.
 
@@ -198,6 +226,8 @@ class FolderSegments:
         """
         for name, path in self._paths(stored):
             _require_digest(path, stored.digests[name])
+        if POSTINGS in stored.digests:
+            _require_digest(self._path_beside(stored, POSTINGS), stored.digests[POSTINGS])
 
     def remove_others(self, numbers: set[int]) -> None:
         """Deletes all segments but these, and what crashes left."""
@@ -216,13 +246,16 @@ class FolderSegments:
         return os.path.join(self._folder, f"{number:08d}")
 
     def _paths(self, stored: Stored, kinds: Arrays | None = None) -> Iterator[tuple[str, str]]:
+        for name in self._layout.arrays(stored.rows, stored.coded) if kinds is None else kinds:
+            yield name, self._path_beside(stored, name)
+
+    def _path_beside(self, stored: Stored, name: str) -> str:
         path = self._path(stored.number)
         if os.path.islink(path):
             raise CorruptFile(f"{path}: expected a folder, not a link to one")
-        for name in self._layout.arrays(stored.rows, stored.coded) if kinds is None else kinds:
-            if not isinstance(stored.digests.get(name), str):
-                raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")
-            yield name, os.path.join(path, f"{name}.npy")
+        if not isinstance(stored.digests.get(name), str):
+            raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")
+        return os.path.join(path, f"{name}.npy")
 
 
 def _require_digest(path: str, expected: str) -> None:

@@ -12,6 +12,7 @@ from .. import _arrays, _checks, _core
 from ..columns import Columns
 from ..encoders import Encoder
 from ..errors import CorruptFile, EncoderMismatch, InvalidInput
+from ..text import Analyzer
 
 __all__ = ["EncoderIdentity", "Settings", "identity_of"]
 
@@ -64,7 +65,7 @@ def identity_of(encoder: Encoder) -> EncoderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a collection keeps its rows."""
+    """How a collection keeps its rows; ``analyzer`` is the identity of what cuts texts into words, if they are kept."""
 
     dim: int
     metric: str
@@ -72,6 +73,7 @@ class Settings:
     guarded: bool
     columns: dict[str, str]
     encoder: EncoderIdentity | None
+    analyzer: str | None = None
 
     @classmethod
     def of(
@@ -82,6 +84,7 @@ class Settings:
         guarded: bool,
         columns: Columns | None,
         identity: EncoderIdentity | None,
+        analyzer: Analyzer | None = None,
     ) -> Settings:
         """Those of a new collection.
 
@@ -94,13 +97,16 @@ class Settings:
             raise InvalidInput(f"codec: expected one of {', '.join(_CODECS)}, got {codec!r}")
         if columns is not None and (not isinstance(columns, Columns) or columns.rows > 0):
             raise InvalidInput(f"columns: expected Columns without rows, or None, got {columns!r}")
+        if analyzer is not None and not isinstance(analyzer, Analyzer):
+            _checks.refuse("analyzer", analyzer, "an Analyzer, or None", "see evidex.text.Analyzer")
         if dim is None and identity is None:
             raise InvalidInput("dim: a new collection needs an encoder, or the dim of the vectors it will be given")
         number = identity.dim if identity is not None else _checks.whole(dim, "dim", least=1, most=2**20)
         if dim is not None and _checks.whole(dim, "dim", least=1) != number:
             raise InvalidInput(f"dim: {dim} was given, but the encoder's vectors have {number} components")
         types = {} if columns is None else {name: kind.__name__ for name, kind in columns.types.items()}
-        return cls(number, _METRICS[metric], codec, guarded, types, identity)
+        words = None if analyzer is None else analyzer.identity
+        return cls(number, _METRICS[metric], codec, guarded, types, identity, words)
 
     @classmethod
     def without_vectors(cls, guarded: bool, columns: Columns | None) -> Settings:
@@ -181,6 +187,7 @@ class Settings:
                 "guarded": self.guarded,
                 "columns": self.columns,
                 "encoder": encoder,
+                **({} if self.analyzer is None else {"analyzer": self.analyzer}),
             }
         )
 
@@ -194,6 +201,7 @@ class Settings:
         try:
             encoder = None if given["encoder"] is None else EncoderIdentity(**given["encoder"])
             found = cls(given["dim"], given["metric"], given["codec"], given["guarded"], given["columns"], encoder)
+            found = replace(found, analyzer=given.get("analyzer"))
             sound = (
                 type(found.dim) is int
                 and (1 if vectors else 0) <= found.dim <= (2**20 if vectors else 0)
@@ -202,6 +210,7 @@ class Settings:
                 and isinstance(found.guarded, bool)
                 and all(kind in _TYPES for kind in found.columns.values())
                 and (encoder is None or encoder.dim == found.dim)
+                and isinstance(found.analyzer, (str, type(None)))
             )
         except (TypeError, KeyError, AttributeError) as error:
             raise CorruptFile(f"{path}: its settings: {error!r}; restore the file from a copy") from error

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from .. import _core
 from ..errors import CorruptFile, NotFound
+from ..lexical.parts import gathered
 from ..text.identity import ChunkNames, row_of
 from .catalog import Catalog
 from .chunks import PIECE, read_text
@@ -83,7 +84,8 @@ class Upkeep:
         rules = np.concatenate(
             [np.full(place[6], _core.NO_RULE if place[5] is None else place[5], dtype=np.uint32) for place in places]
         )
-        self._publisher.keep(number, view.pinned.gather(rows), rules, generation)
+        words = None if view.parts is None else gathered(view.parts, rows, False)
+        self._publisher.keep(number, view.pinned.gather(rows), words, rules, generation)
         first = 0
         for rowid, revision, _, _, died, _, count in places:
             if died is None:

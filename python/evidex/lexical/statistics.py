@@ -5,22 +5,33 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from .. import _checks, _core
 from ..access import UNRESTRICTED, Principal
 from ..errors import InvalidInput
 from ..masks import Guard
-from .rows import State
 
-__all__ = ["SCOPES", "Statistics", "chosen_scope"]
+__all__ = ["SCOPES", "Counted", "Statistics", "chosen_scope"]
 
 SCOPES = ("permitted", "tenant", "collection")
 """Names of the scopes."""
 
 
+class Counted(Protocol):
+    """Rows and their words, pinned together."""
+
+    @property
+    def snapshot(self) -> _core.Snapshot:
+        """The rows."""
+
+    @property
+    def view(self) -> _core.SparseView:
+        """With their postings."""
+
+
 class _Kept(NamedTuple):
-    state: State
+    state: Counted
     mask: _core.Bitmask
     counts: _core.SparseCounts
 
@@ -36,7 +47,7 @@ class Statistics:
         self._lock = threading.Lock()
         self._kept: OrderedDict[object, _Kept] = OrderedDict()
 
-    def of(self, state: State, scope: str, principal: object) -> tuple[_core.Bitmask, _core.SparseCounts]:
+    def of(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, _core.SparseCounts]:
         """The rows that count, and the counts of them."""
         mask, key = self._rows(state, scope, principal)
         with self._lock:
@@ -60,7 +71,7 @@ class Statistics:
         for key in [key for key, kept in self._kept.items() if kept.state.snapshot.generation < states[0]]:
             del self._kept[key]
 
-    def _rows(self, state: State, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
+    def _rows(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
         """A scope's rows, and a name that they keep from state to state."""
         visible = self._guard.visible(state.snapshot, principal)
         if not isinstance(principal, Principal) or scope == "collection":

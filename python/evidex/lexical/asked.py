@@ -15,12 +15,15 @@ from ..errors import InvalidInput
 from ..text import Analyzer
 from .documents import SparseVectors, queries_of, vectors_of
 
-__all__ = ["RANKINGS", "AskedTerms", "AskedVectors", "Run", "asked_terms", "asked_vectors"]
+__all__ = ["DEFAULT_RANKING", "RANKINGS", "AskedTerms", "AskedVectors", "Run", "asked_terms", "asked_vectors"]
 
 RANKINGS = ("bm25", "tfidf")
 """Names of the rankings, by number."""
 
 _K1, _B, _LARGEST_K1 = 1.2, 0.75, 1000.0
+
+DEFAULT_RANKING = (RANKINGS[0], _K1, _B)
+"""Ranking, k1 and b where nobody asks for others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The analyser that belongs to what is stored: documents and queries are analysed alike."""
+
+from __future__ import annotations
+
+from ..errors import CorruptFile, InvalidInput
+from ..text import Analyzer
+
+__all__ = ["analyzer_of"]
+
+
+def analyzer_of(said: str, given: object) -> Analyzer | None:
+    """The analyser of what was stored, which the one that was given must be; None where nothing was said.
+
+    Raises:
+        InvalidInput: If it is another one, or needs a stemmer that is not installed.
+        VersionMismatch: If it is of another version.
+        CorruptFile: If what was stored is no analyser's identity.
+    """
+    if given is None:
+        return _made_again(said) if said else None
+    if not isinstance(given, Analyzer) or given.identity != said:
+        raise InvalidInput(
+            f"analyzer: got {given.identity if isinstance(given, Analyzer) else given!r}, but the one that was stored "
+            f"is {said or 'none'}; pass that one or leave it out, or store the documents anew with this one"
+        )
+    return given
+
+
+def _made_again(said: str) -> Analyzer:
+    try:
+        return Analyzer.from_identity(said)
+    except InvalidInput as error:
+        if said.startswith("{") and said.endswith("}"):
+            raise  # such as a stemmer that is not installed
+        raise CorruptFile(f"what was saved of the analyser is {said!r}; restore the folder from a copy") from error
