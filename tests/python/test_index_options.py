@@ -148,6 +148,12 @@ def test_int8_has_a_largest_dimension() -> None:
     assert index.search(np.ones(131072), 2).scores.tolist() == [[127 * 131072, -127 * 131072]]
 
 
+def test_vectors_have_components() -> None:
+    """The core keeps rows of none, for what has something else beside them."""
+    with pytest.raises(InvalidInput, match="dim: expected a whole number from 1"):
+        DenseIndex(0)
+
+
 def test_int8_rows_have_a_scale_of_their_own() -> None:
     """Tiny rows beside large ones keep their digits; what is below 2**-100 is all zeros."""
     rows = np.array([[1, -0.5, 0.25], [1e18, -5e17, 2.5e17], [1e-20, -5e-21, 2.5e-21], [2.0**-101, 0, 0]])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from audit_logs import objects_of
 from evidex import (
     ANY_IN_TENANT,
     UNRESTRICTED,
@@ -23,6 +24,7 @@ from evidex import (
     InvalidInput,
     MissingStore,
     Policy,
+    RetrievalLog,
     SparseIndex,
     StaleMask,
     VersionMismatch,
@@ -123,6 +125,13 @@ def test_the_analyzer_is_the_one_it_was_made_with(tmp_path: Path) -> None:  # ca
     SparseIndex(analyzer=None).save(tmp_path / "vectors")
     with pytest.raises(InvalidInput, match="its rows are vectors"):
         SparseIndex.load(tmp_path / "vectors", analyzer=Analyzer())
+
+
+def test_a_log_may_be_given_when_loading(tmp_path: Path) -> None:
+    filled().save(tmp_path / "saved")
+    with RetrievalLog(tmp_path / "log", key=None) as log:
+        SparseIndex.load(tmp_path / "saved", policy=Policy(), log=log).search("pump", principal=ALICE)
+    assert [entry["action"] for entry in objects_of(tmp_path / "log")] == ["open", "search"]
 
 
 def edited(folder: Path, key: str, value: object) -> None:
