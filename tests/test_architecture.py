@@ -75,7 +75,7 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "lexical": ENGINE | {"_core", "text"},
     "index": STORE | {"_core"},
     "sparse": (STORE - {"index"}) | {"_core"},
-    "store": (STORE - {"index", "sparse"}) | {"_core"},
+    "store": (STORE - {"index", "sparse"}) | {"_core", "fusion"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
 }

@@ -13,6 +13,7 @@ import pytest
 
 from evidex import AllowMask, Columns, InvalidInput, SparseIndex, _core, where
 from evidex.lexical.documents import no_postings
+from evidex.lexical.parts import Part
 from evidex.sparse import rows as rows_module
 from sparse_examples import bits, index_of, matrix
 
@@ -145,8 +146,8 @@ def test_an_interrupted_optimize_changes_no_answer(name: str, after: bool) -> No
 def test_numbers_that_no_row_has_are_passed_over_in_merging() -> None:
     """As between the segments of what was loaded."""
     parts = (
-        rows_module.Part(0, no_postings(3, False)),
-        rows_module.Part(7, index_of(["a"])._store.state.parts[0].postings),
+        Part(0, no_postings(3, False)),
+        Part(7, index_of(["a"])._store.state.parts[0].postings),
     )
     [merged] = rows_module._merged(parts, False)
     assert (merged.begin, merged.postings.rows, merged.postings.entries) == (0, 8, 1)
