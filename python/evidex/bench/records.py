@@ -6,11 +6,11 @@ that a failed system never reached, is null. Times are wall-clock, sizes are byt
 
 Record
     version     int, of this format
-    benchmark   what was asked: ``exact``, ``filtered``, ``ann``; later ``sparse``, ``ingest``, ``pipeline``
+    benchmark   what was asked: ``exact``, ``filtered``, ``ann``, ``sparse``; later ``ingest``, ``pipeline``
     date        start of the run, UTC, ISO 8601 to the second
     status      ``ok``; ``failed`` (an error, a crash, no answer in time); ``left_out`` (the system cannot do this)
     reason      why it is not ``ok``, with the end of what the system wrote to standard error, else null
-    machine, data, setting, system, build, answers, latency, ratio, sweep    the objects below
+    machine, data, setting, system, build, answers, latency, ratio, sweep, sparse    the objects below
 
 Machine: where it ran, the same in every record of a run
     processor, system, python, numpy    names and versions
@@ -24,15 +24,16 @@ Machine: where it ran, the same in every record of a run
     isa                     instruction set evidex chose
 
 Data: what was searched
-    source      ``data``, ``hdf5`` or ``synthetic``
-    name        folder or file without its path, or ``N,D``
-    rows, dim   of the vectors
+    source      ``data``, ``hdf5`` or ``synthetic``; ``corpus`` where texts are searched
+    name        folder or file without its path, or ``N,D``; of a corpus its folder and file
+    rows, dim   of the vectors; of a corpus documents, and distinct terms of ``Analyzer("english",
+                split_identifiers=False)``
     queries     distinct queries that were asked
     seed        int of synthetic data, else null
-    digest      of the float32 bytes of rows and queries: equal digests are equal data
+    digest      of the float32 bytes of rows and queries, or of their texts: equal digests are equal data
 
 Setting: what was asked, the same for every system
-    metric      ``inner_product``, ``cosine``, ``squared_l2``
+    metric      ``inner_product``, ``cosine``, ``squared_l2``; ``bm25`` with k1 = 1.2 and b = 0.75
     k           neighbours asked for
     batch       queries per call
     threads     limit for each system
@@ -112,6 +113,7 @@ __all__ = [
     "Ratio",
     "Record",
     "Setting",
+    "Sparse",
     "Status",
     "Sweep",
     "System",
@@ -241,6 +243,21 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Sparse:
+    """Texts searched by their terms."""
+
+    form: str
+    words: int | None
+    scope: str | None
+    caller: str | None
+    agreement: float | None
+    documents_per_s: float | None
+    postings: int | None
+    index_bytes: int | None
+    bytes_per_posting: float | None
+
+
+@dataclass(frozen=True)
 class Record:
     """One system in one setting."""
 
@@ -258,6 +275,7 @@ class Record:
     latency: Latency | None
     ratio: Ratio | None
     sweep: Sweep | None = None
+    sparse: Sparse | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
