@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -110,12 +112,13 @@ class _Tantivy(SparsePeer):
         return given if self.form == "text" else [" ".join(repeated(terms)) for terms in given]
 
     def build(self, documents: Any) -> None:
-        self.folder = tempfile.TemporaryDirectory(prefix="evidex-bench-tantivy-")
+        self.folder = Path(tempfile.mkdtemp(prefix="evidex-bench-tantivy-"))
+        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
         fields = self.tantivy.SchemaBuilder()
         fields.add_text_field("body", tokenizer_name="own", index_option="freq")
         fields.add_integer_field("row", fast=True)
         self.schema = fields.build()
-        index = self.tantivy.Index(self.schema, path=self.folder.name)
+        index = self.tantivy.Index(self.schema, path=str(self.folder))
         index.register_tokenizer("own", self.analyzer)
         writer = index.writer(num_threads=1)
         for row, text in enumerate(documents):
@@ -142,7 +145,7 @@ class _Tantivy(SparsePeer):
         return {term: 4 * times for term, times in Counter(self.analyzer.analyze(text)).items()}
 
     def index_bytes(self) -> int | None:
-        return sum(path.stat().st_size for path in Path(self.folder.name).iterdir() if path.is_file())
+        return sum(path.stat().st_size for path in self.folder.iterdir() if path.is_file())
 
     def _query(self, words: Sequence[str]) -> Any:
         query = self.tantivy.Query
