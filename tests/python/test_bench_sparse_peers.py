@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The systems of ``evidex bench sparse`` that are installed: right over the same terms and over their own, corner cases."""
+"""The systems of ``evidex bench sparse`` that are installed: right over the same terms and over their own."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def asked(peer: Any, queries: Sequence[Any], k: int, batch: int) -> Any:
 def test_every_system_finds_what_the_reference_finds(name: str, form: str) -> None:
     """Seen red: with idf of all terms 1, with rows that have no term of the question, with terms counted once."""
     counts = data.analyzer().counts
-    documents = DOCUMENTS if form == "text" else [counts(text) for text in DOCUMENTS]
-    questions = QUESTIONS if form == "text" else [counts(text) for text in QUESTIONS]
+    documents: list[Any] = DOCUMENTS if form == "text" else [counts(text) for text in DOCUMENTS]
+    questions: list[Any] = QUESTIONS if form == "text" else [counts(text) for text in QUESTIONS]
     peer = built(name, form, documents)
     of = peer.terms if form == "text" else dict
     reference = Reference(of(one) for one in documents)

@@ -124,7 +124,13 @@ def test_each_caller_is_judged_by_its_own_rows(scope: str) -> None:
     assert open_tally.agreement < 1
     wrong = Tally(5)
     denied = np.flatnonzero(~made.permitted(0))[:2].tolist()
-    judge(reference, questions, [(made, [Asked(np.array([0]), np.array([0]), np.array([[*denied, 100]]))], wrong)], 5, scope)
+    judge(
+        reference,
+        questions,
+        [(made, [Asked(np.array([0]), np.array([0]), np.array([[*denied, 100]]))], wrong)],
+        5,
+        scope,
+    )
     assert wrong.forbidden == 3
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ... import Policy, Principal, SparseIndex, __version__
+from ... import UNRESTRICTED, Policy, Principal, SparseIndex, __version__
+from ...access import Caller
 from ...text import Analyzer
 from . import folders, texts
 from .peer import SparsePeer
@@ -23,6 +24,7 @@ class _Evidex(SparsePeer):
     """An open SparseIndex; text through ``Analyzer("english")`` with its identifiers and parts."""
 
     name = "evidex"
+    operator: Caller = None
 
     def __init__(self, threads: int, form: str, **build: Any) -> None:
         super().__init__(threads, form, **build)
@@ -39,7 +41,7 @@ class _Evidex(SparsePeer):
         return self.analyzer.counts(text)
 
     def index_bytes(self) -> int | None:
-        return int(self.index.stats().index_bytes)
+        return int(self.index.stats(principal=self.operator)["bytes"])
 
     def version(self) -> str:
         return __version__
@@ -49,6 +51,7 @@ class _Guarded(_Evidex):
     """An index with a rule per folder; ``tune`` says who makes which of the calls that follow."""
 
     name = "evidex-guarded"
+    operator = UNRESTRICTED
 
     def build(self, documents: Any) -> None:
         own = self.parameters
