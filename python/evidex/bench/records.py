@@ -25,8 +25,8 @@ Machine: where it ran, the same in every record of a run
 
 Data: what was searched
     source      ``data``, ``hdf5`` or ``synthetic``; ``corpus`` where texts are searched
-    name        folder or file without its path, or ``N,D``; of a corpus its folder and file
-    rows, dim   of the vectors; of a corpus documents, and distinct terms of those ``tokens``
+    name        folder or file without its path (of a corpus both), or ``N,D``
+    rows, dim   of the vectors; of a corpus documents, and distinct terms from ``tokens``
     queries     distinct queries that were asked
     seed        int of synthetic data, else null
     digest      of the float32 bytes of rows and queries, or of their texts: equal digests are equal data
@@ -96,8 +96,7 @@ Sweep: which point of a grid of parameters this is (``ann``); null in other benc
                         and more right: the Pareto front
 
 Sparse: what ``sparse`` adds; null in other benchmarks
-    form        ``text``: analysed by each system its own way, in the time of building and of searching; ``tokens``:
-                the same terms for every system, in the form it takes best, made before
+    form        ``text``: analysed by each system, in its time; ``tokens``: the same terms for all, made before
     words       how many words of each query were asked, from its first on; null for all
     scope       rows of the statistics: ``permitted``, ``tenant``, ``collection``; null without a mask
     caller      ``same``: one principal makes every call; ``new``: each is made by one that never called before and
@@ -105,11 +104,10 @@ Sparse: what ``sparse`` adds; null in other benchmarks
     agreement   share of answers with the ids of the reference, in any order, but for ties; null without answers
     documents_per_s     documents divided by the seconds of building; null, as are the next three, if it was never built
     postings            pairs of a document and a term in it
-    index_bytes         what the index takes, in memory or in files, by the system's own count; null if it has none
-    bytes_per_posting   that divided by the postings
+    index_bytes, bytes_per_posting   of the index alone, by the system's own count; null if it has none
 
-Its answers are compared with BM25 in float64 over the terms of the system; ``beyond_rounding`` counts those that 1e-6 of
-a score does not explain. Memory is measured with the documents loaded, before building and after it.
+Its answers are compared with BM25 in float64 over the terms of the system; ``beyond_rounding`` counts those that 1e-6
+of a score does not explain. Memory is measured with the documents loaded, before building and after it.
 """
 
 from __future__ import annotations
