@@ -34,6 +34,8 @@ def test_scores_worked_by_hand() -> None:
     assert found[1] == pytest.approx(idf * 2 / (2 + 1.2 * (0.25 + 0.75 * 16 / 9)), rel=1e-15)
     twice = SMALL.scores({"cat": 8}, everything)
     assert twice[0] == pytest.approx(2 * found[0], rel=1e-15)
+    (rare,) = SMALL.scores({"mat": 4}, everything).values()
+    assert rare == pytest.approx(math.log(1 + (4 - 1 + 0.5) / 1.5) / (1 + 1.2 * (0.25 + 0.75 * 16 / 9)), rel=1e-15)
     part = SMALL.scores({"cat": 2}, everything)
     assert part[0] == pytest.approx(found[0] / 2, rel=1e-15)
 

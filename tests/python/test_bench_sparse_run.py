@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import json
 from contextlib import redirect_stderr, redirect_stdout
-from dataclasses import fields
+from dataclasses import fields, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from bench_texts import files
 from evidex import __version__
 from evidex.bench import groups, records, results
-from evidex.bench.sparse import texts, turns
+from evidex.bench.sparse import folders, texts, turns
 from evidex.cli import main
 
 OWN = """
@@ -53,11 +54,14 @@ class Right(SparsePeer):
     def version(self):
         return "7"
 
-class Logged(Right):
+class A(Right):
     def search(self, queries, k):
         with open("turns.log", "a") as file:
-            file.write(f" {self.form}{len(queries)}")
+            file.write(f" {type(self).__name__}{len(queries)}")
         return super().search(queries, k)
+
+class B(A):
+    pass
 
 class Wrong(Right):
     def search(self, queries, k):
@@ -111,7 +115,7 @@ def of(run: dict[str, Any], given: str, **sparse: Any) -> list[dict[str, Any]]:
 
 
 def test_evidex_is_right_from_text_and_from_tokens_for_everybody(company: dict[str, Any]) -> None:
-    """Seen red: with parts of identifiers for the same terms, and with the statistics of all rows under a principal."""
+    """Seen red: with answers judged as the next caller's, and by the statistics of all rows under a principal."""
     for given, count in (("evidex", 8), ("evidex-warm", 16), ("evidex-cold", 8)):
         found = of(company, given)
         assert len(found) == count
@@ -209,18 +213,48 @@ def test_reports_read_the_records_and_keep_forms_apart(company: dict[str, Any]) 
 
 
 def test_turns_begin_with_somebody_else_in_each_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen red: with the same beginning in every round."""
     (tmp_path / "own_sparse.py").write_text(OWN, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    options = dict(zip(("corpus", "questions"), map(Path, files(tmp_path)[1::2]), strict=True))
-    data = texts.from_files(options["corpus"], options["questions"], None, 6, 0)
-    plan = turns.Plan(
-        **{"benchmark": "sparse", "metric": "bm25", "peers": ["own_sparse:Logged"], "rounds": 2},  # type: ignore[arg-type]
-        **{"forms": ["tokens"], "words": [None], "batches": [1, 3], "probe_bytes": 2**20},  # type: ignore[arg-type]
-    )
-    found = list(turns.run(data, plan))
-    assert [(one.system.given, one.setting.batch) for one in found] == [
-        *(("evidex", 1), ("own_sparse:Logged", 1), ("evidex", 3), ("own_sparse:Logged", 3))
-    ]
-    # In each of two rounds one call that does not count, then three queries, in calls of one and of three.
-    log = (tmp_path / "turns.log").read_text(encoding="utf-8")
-    assert log == " tokens1" * 8 + " tokens3" * 4
+    corpus, questions = map(Path, files(tmp_path)[1::2])
+    data = texts.from_files(corpus, questions, None, 6, 0)
+    plan = turns.Plan("sparse", "bm25", ["own_sparse:A", "own_sparse:B"], rounds=3, probe_bytes=2**20)
+    found = list(turns.run(data, replace(plan, forms=["tokens"], words=[None], batches=[1, 2])))
+    names = ["evidex", "own_sparse:A", "own_sparse:B"]
+    assert [(one.system.given, one.setting.batch) for one in found] == [(name, n) for n in (1, 2) for name in names]
+    # In each of three rounds one call that does not count, then two queries, in calls of one and of two. evidex, whose
+    # turns are not in the log, comes first, last, and between B and A.
+    log = (tmp_path / "turns.log").read_text(encoding="utf-8").split()
+    singles, pairs = ["A1"] * 3 + ["B1"] * 3, ["A2"] * 2 + ["B2"] * 2
+    last = ["B1"] * 3 + ["A1"] * 3, ["B2"] * 2 + ["A2"] * 2
+    assert log == [*singles, *singles, *last[0], *pairs, *pairs, *last[1]]
+
+
+def test_new_callers_never_call_again(tmp_path: Path) -> None:
+    """Seen red: with every turn beginning at the first of them."""
+
+    class Fake:
+        """A child that answers nothing to everything."""
+
+        def __init__(self) -> None:
+            self.callers: list[list[int]] = []
+
+        def ask(self, do: str, **fields: Any) -> dict[str, Any]:
+            if do == "tune":
+                self.callers.append(fields["search"]["callers"])
+                return {}
+            np.save(fields["out"], np.full((4, 10), -1))
+            return {"resident": None, "seconds": [1.0] * (4 // fields["batch"])}
+
+    child, made = Fake(), folders.make("random", 0.5, 100, 0)
+    parameters = {"mask": "random", "share": 0.5, "seed": 0}
+    system = turns._System("evidex-guarded", parameters, child, folders=made)  # type: ignore[arg-type]
+    plan = turns.Plan("sparse", "bm25", [], rounds=3)
+    for batch in (1, 2):
+        points = turns._turns([system], ["a"] * 12, plan, batch, tmp_path)
+        warm, cold = points if points[0].caller == "same" else points[::-1]
+        assert {caller for turn in warm.asked for caller in turn.callers.tolist()} == {0}
+        asked = [caller for turn in cold.asked for caller in turn.callers[::batch].tolist()]
+        assert len(set(asked)) == len(asked) == 12 // batch
+    new = [caller for call in child.callers for caller in call if call[0] != 0]
+    assert len(set(new)) == len(new) == 3 * (5 + 3)
