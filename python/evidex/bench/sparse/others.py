@@ -68,8 +68,10 @@ class _Bm25s(SparsePeer):
         return np.where(found.scores > 0, found.documents, -1).astype(np.int64)
 
     def terms(self, text: str) -> Mapping[str, int]:
-        (words,) = self.tokenizer.tokenize([text], update_vocab=True, return_as="string", show_progress=False)
-        return {word: 4 * times for word, times in Counter(words).items() if word}
+        # Numbers of its vocabulary serve as terms: turning them into words takes as long as the vocabulary is large.
+        (numbers,) = self.tokenizer.tokenize([text], update_vocab=False, show_progress=False)
+        empty = self.tokenizer.get_vocab_dict().get("")
+        return {str(number): 4 * times for number, times in Counter(numbers).items() if number != empty}
 
     def index_bytes(self) -> int | None:
         return sum(part.nbytes for part in self.index.scores.values() if isinstance(part, np.ndarray))
