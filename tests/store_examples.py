@@ -188,3 +188,9 @@ def copied(folder: Path, to: Path) -> Path:
     with suppress(FileNotFoundError):
         shutil.copytree(folder, to)
     return to
+
+
+def large(rows: int, dim: int) -> Document:
+    """A document of many chunks."""
+    block = np.random.default_rng(1).standard_normal((rows, dim)).astype(np.float32)
+    return Document("large", "r1", chunks=[f"part {i}" for i in range(rows)], vectors=block)

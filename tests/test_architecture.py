@@ -32,8 +32,9 @@ CPP_MAY_INCLUDE = {
     "codecs": {"base", "cpu", "kernels"},
     "search": {"base", "cpu", "kernels"},
     "access": {"base", "cpu", "kernels"},
-    "index": {"base", "cpu", "kernels", "codecs", "search", "access"},
-    "bindings": {"base", "cpu", "kernels", "codecs", "search", "access", "index"},
+    "postings": {"base"},
+    "index": {"base", "cpu", "kernels", "codecs", "search", "access", "postings"},
+    "bindings": {"base", "cpu", "kernels", "codecs", "search", "access", "postings", "index"},
 }
 # Raw pointers and lengths only: what allocates, throws, starts threads or compiles much inside a target region.
 KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "type_traits"} | {
@@ -45,16 +46,14 @@ KERNEL_HEADERS = {"array", "bit", "concepts", "cstddef", "cstdint", "limits", "t
 # What a module of python/evidex may import from the package; a folder counts as one module, "" is the package itself.
 VALUES = {"errors", "types", "_checks"}
 COLUMNS = VALUES | {"_column", "_scalar", "columns", "predicates"}
-ENGINE = COLUMNS | {"_arrays", "access", "audit", "codes", "hits", "index_columns", "masks", "reading", "stored"}
-STORE = ENGINE | {"encoders", "index", "store", "text", "training"}
+ENGINE = COLUMNS | {"_arrays", "_costs", "access", "audit", "codes", "hits", "index_columns", "masks"}
+ENGINE |= {"answers", "reading", "stored", "vectors", "writing"}
+STORE = ENGINE | {"encoders", "index", "sparse", "store", "text", "training"}
 RETRIEVE = STORE | {"_literals", "citations", "evaluation", "fusion", "packing", "rerank", "retrieve"}
 EVERYTHING = RETRIEVE | {"", "bench", "cli", "handbook", "integrations"}
 PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     "": RETRIEVE | {"_core", "handbook"},
-    "errors": set(),
-    "types": set(),
-    "_literals": set(),
-    "_stop_words": set(),
+    **{name: set() for name in ("errors", "types", "_literals", "_stop_words", "_core")},
     "_checks": {"errors"},
     **dict.fromkeys(("fusion", "packing", "evaluation", "rerank"), VALUES),
     **dict.fromkeys(("encoders", "text"), VALUES | {"_stop_words"}),
@@ -70,13 +69,14 @@ PYTHON_MAY_IMPORT: dict[str, set[str]] = {
     **dict.fromkeys(("columns", "predicates"), COLUMNS),
     "index_columns": COLUMNS | {"_arrays", "_core"},
     "masks": COLUMNS | {"_arrays", "_core", "access", "index_columns"},
-    "codes": VALUES | {"_core"},
-    **dict.fromkeys(("reading", "stored", "training"), ENGINE | {"_core"}),
+    "_costs": {"_core"},
+    "codes": VALUES | {"_core", "_costs"},
+    **dict.fromkeys(("answers", "reading", "stored", "training", "vectors", "writing"), ENGINE | {"_core"}),
     "index": STORE | {"_core"},
-    "store": (STORE - {"index"}) | {"_core"},
+    "sparse": (STORE - {"index"}) | {"_core"},
+    "store": (STORE - {"index", "sparse"}) | {"_core"},
     "retrieve": RETRIEVE,
     **dict.fromkeys(("bench", "cli", "integrations", "__main__"), EVERYTHING),
-    "_core": set(),
 }
 # These print which kernels run here; no other command needs to know.
 PYTHON_MAY_IMPORT_TOO = dict.fromkeys(("python/evidex/cli/demo.py", "python/evidex/cli/info.py"), frozenset({"_core"}))

@@ -7,6 +7,7 @@
 #include "base/cpu_budget.hpp"
 #include "bindings/register.hpp"
 #include "codecs/codec.hpp"
+#include "cpu/features.hpp"
 #include "kernels/dispatch.hpp"
 
 namespace evidex::bindings {
@@ -72,6 +73,7 @@ py::list codec_list() {
 void register_cpu(py::module_& m) {
   m.def("isas", &isas, "Instruction sets compiled in, best first, with their kernel slots.");
   m.def("active_isa", [] { return kernels::active().isa; }, "Name of the instruction set in use.");
+  m.def("processor_name", &cpu::processor_name, "What the processor calls itself; empty where it does not say.");
   m.def("default_threads", &default_threads, "Threads this process may use: affinity and cgroup quota.");
   m.def("codecs", &codec_list, "(name, number) of each form rows can be stored in.");
   m.def("metrics", &metrics, "(name, alias, id, whether rows are divided by their norm) of each metric.");

@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <string>
+#include <tuple>
 
 #include "base/cpu_budget.hpp"
+#include "base/mapped_file.hpp"
 #include "bindings/interrupt.hpp"
 #include "bindings/register.hpp"
 #include "bindings/searching.hpp"
+#include "codecs/lookup_training.hpp"
 #include "index/lookup_codes.hpp"
 
 namespace evidex::bindings {
@@ -20,15 +24,85 @@ using search::Bitmask;
 
 using Codes = std::shared_ptr<LookupCodes>;
 
-Codes train(const Snapshot& snapshot, int kind, std::uint64_t seed) {
-  if (kind < 0 || static_cast<std::size_t>(kind) >= codecs::kLookupKinds.size()) {
-    throw InvalidInput("kind: no codes have the number " + std::to_string(kind));
+codecs::LookupKind kind_of(int number) {
+  if (number < 0 || static_cast<std::size_t>(number) >= codecs::kLookupKinds.size()) {
+    throw InvalidInput("kind: no codes have the number " + std::to_string(number));
   }
+  return static_cast<codecs::LookupKind>(number);
+}
+
+Codes train(const Snapshot& snapshot, int kind, std::uint64_t seed) {
+  const codecs::LookupKind chosen = kind_of(kind);
   Stop stop = stop_on_signal();
   const py::gil_scoped_release unlocked;
-  auto model =
-      std::make_shared<codecs::LookupModel>(index::train(snapshot, static_cast<codecs::LookupKind>(kind), seed, stop));
+  auto model = std::make_shared<codecs::LookupModel>(index::train(snapshot, chosen, seed, stop));
   return std::make_shared<LookupCodes>(std::move(model), snapshot.layout);
+}
+
+/// Files with codes and with facts of so many rows.
+using Files = std::tuple<std::string, std::string, std::size_t>;
+
+template <class T>
+std::span<T> elements_of(const MappedFile& file, std::size_t offset, std::size_t from, std::size_t count) {
+  return {reinterpret_cast<T*>(file.bytes().data() + offset) + from, count};
+}
+
+Codes mapped(const Snapshot& snapshot, int kind, std::uint64_t seed, const Array<float>& reference,
+             const Array<float>& centroids, const std::vector<Files>& files, std::size_t offset,
+             const std::tuple<std::size_t, double, double>& fit) {
+  using index::LookupPiece;
+  auto model = std::make_shared<codecs::LookupModel>(codecs::known_lookup(
+      kind_of(kind), snapshot.metric, elements(reference, "reference"), elements(centroids, "centroids"), seed));
+  if (model->dim != snapshot.dim) throw InvalidInput("reference: expected one component for each dimension");
+  constexpr std::size_t kRows = LookupPiece::kWords * kernels::kLookupRows;
+  const std::size_t block = model->positions * kernels::kLookupBytes;
+  index::LookupPieces pieces;
+  std::size_t done = 0;
+  for (const auto& [codes_path, facts_path, rows] : files) {
+    if (offset % 64 != 0 || done % kRows != 0 || rows == 0 || rows > snapshot.rows - done) {
+      throw InvalidInput("files: no such number of rows");
+    }
+    const std::size_t words = rows / kernels::kLookupRows + (rows % kernels::kLookupRows != 0);
+    const auto codes = std::make_shared<const MappedFile>(codes_path, offset + words * block);
+    const auto facts = std::make_shared<const MappedFile>(
+        facts_path, offset + words * kernels::kLookupRows * sizeof(kernels::LookupFacts));
+    for (std::size_t at = 0; at < words; at += LookupPiece::kWords) {
+      const std::size_t count = std::min(LookupPiece::kWords, words - at);
+      pieces.push_back(std::make_shared<LookupPiece>(
+          elements_of<std::uint8_t>(*codes, offset, at * block, count * block),
+          elements_of<kernels::LookupFacts>(*facts, offset, at * kernels::kLookupRows, count * kernels::kLookupRows),
+          std::vector<index::Keeper>{codes, facts}));
+    }
+    done += rows;
+  }
+  return std::make_shared<LookupCodes>(std::move(model), snapshot.layout, std::move(pieces), done,
+                                       index::MeanFit{std::get<0>(fit), std::get<1>(fit), std::get<2>(fit)});
+}
+
+py::tuple gather(const LookupCodes& codes, const Array<std::int64_t>& numbers) {
+  const index::LookupView view = codes.view();
+  const auto rows = elements(numbers, "numbers");
+  const auto outside = [&](std::int64_t row) { return row < 0 || static_cast<std::size_t>(row) >= view.rows; };
+  if (std::any_of(rows.begin(), rows.end(), outside)) throw InvalidInput("numbers: a row without a code");
+  const auto words = static_cast<py::ssize_t>((rows.size() + kernels::kLookupRows - 1) / kernels::kLookupRows);
+  py::array_t<std::uint8_t> blocks(
+      {words, static_cast<py::ssize_t>(view.model->positions), static_cast<py::ssize_t>(kernels::kLookupBytes)});
+  py::array_t<kernels::LookupFacts> facts({words, static_cast<py::ssize_t>(kernels::kLookupRows)});
+  {
+    std::uint8_t* to_blocks = blocks.mutable_data();
+    kernels::LookupFacts* to_facts = facts.mutable_data();
+    Stop stop = stop_on_signal();
+    const py::gil_scoped_release unlocked;
+    index::gather(view, rows, to_blocks, to_facts, stop);
+  }
+  return py::make_tuple(blocks, facts);
+}
+
+py::tuple model(const LookupCodes& codes) {
+  const codecs::LookupModel& of = *codes.model();
+  const bool learnt = of.kind == codecs::LookupKind::pq4;
+  return py::make_tuple(to_array(std::vector<float>(of.reference)),
+                        to_array(learnt ? std::vector<float>(of.centroids) : std::vector<float>()));
 }
 
 /// Of the same model, for another layout.
@@ -78,6 +152,10 @@ void register_lookup(py::module_& m) {
       "lookup_kinds", [] { return codecs::kLookupKinds; }, "Names of the 4-bit codes, in the order of their numbers.");
   py::class_<LookupCodes, Codes>(m, "LookupCodes", "4-bit codes beside the rows of one layout.")
       .def_static("train", &train, py::arg("snapshot"), py::arg("kind"), py::arg("seed"))
+      .def_static("mapped", &mapped, py::arg("snapshot"), py::arg("kind"), py::arg("seed"),
+                  py::arg("reference").noconvert(), py::arg("centroids").noconvert(), py::arg("files"),
+                  py::arg("offset"), py::arg("fit"))
+      .def("gather", &gather, py::arg("numbers").noconvert())
       .def("again", &again, py::arg("snapshot"))
       .def("extend", &extend, py::arg("snapshot"))
       .def("search", &search, py::arg("snapshot"), py::arg("queries").noconvert(), py::arg("k"), py::arg("masks"),
@@ -85,7 +163,10 @@ void register_lookup(py::module_& m) {
            py::arg("forced"), py::arg("costs"))
       .def("best_by_estimate", &best_by_estimate, py::arg("snapshot"), py::arg("queries").noconvert(), py::arg("most"),
            py::arg("mask"))
-      .def_property_readonly("rows", [](const LookupCodes& codes) { return codes.view().words * kernels::kLookupRows; })
+      .def_property_readonly("model", &model)
+      .def_property_readonly("positions", [](const LookupCodes& codes) { return codes.model()->positions; })
+      .def_property_readonly("layout", [](const LookupCodes& codes) { return codes.view().layout; })
+      .def_property_readonly("rows", [](const LookupCodes& codes) { return codes.view().rows; })
       .def_property_readonly(
           "row_bytes",
           [](const LookupCodes& codes) { return codes.model()->positions / 2 + sizeof(kernels::LookupFacts); })

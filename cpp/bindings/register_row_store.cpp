@@ -23,7 +23,6 @@ using search::Bitmask;
 using Reference = std::optional<Array<float>>;
 
 std::unique_ptr<RowStore> make_store(std::size_t dim, int metric, int codec, bool prescan, const Reference& reference) {
-  if (dim == 0) throw InvalidInput("dim: expected at least 1, got 0");
   if (metric < 0 || static_cast<std::size_t>(metric) >= kernels::kMetrics.size()) {
     throw InvalidInput("metric: no metric has the number " + std::to_string(metric));
   }

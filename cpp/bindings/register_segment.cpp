@@ -45,7 +45,7 @@ std::shared_ptr<Segment> mapped(std::size_t dim, int codec, std::size_t rows,
                                 const std::optional<Array<float>>& reference) {
   const codecs::CodecFacts& facts = codecs::kCodecs.at(static_cast<std::size_t>(codec));
   constexpr std::size_t kMost = std::size_t{1} << 40;  // of components: products below cannot overflow
-  if (rows == 0 || dim == 0 || offset % 64 != 0 || offset > kMost || dim > kMost / rows)
+  if (rows == 0 || offset % 64 != 0 || offset > kMost || dim > kMost / rows)
     throw InvalidInput("segment: no such size");
   Files files(paths, offset);
   auto segment = std::make_shared<Segment>(Segment{rows, dim, facts.codec, {}, {}, {}});
@@ -82,7 +82,7 @@ py::dict arrays(const std::shared_ptr<Segment>& segment) {
   py::dict found;
   found["ids"] = view(segment, py::dtype::of<std::int64_t>(), {n}, chunk.ids.data());
   found["groups"] = view(segment, py::dtype::of<std::int64_t>(), {n}, chunk.groups.data());
-  if (segment->codec != codecs::Codec::int8) {
+  if (segment->codec != codecs::Codec::int8 && dim > 0) {
     const py::dtype type(segment->codec == codecs::Codec::float16 ? "float16" : "float32");
     found["vectors"] = view(segment, type, {n, dim}, chunk.vectors.data());
   }

@@ -2,27 +2,21 @@
 // Searches of a snapshot as Python calls them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
+#include "bindings/answer.hpp"
 #include "bindings/arrays.hpp"
 #include "index/flat.hpp"
 
 namespace evidex::bindings {
 
-/// Results of one call as arrays [nq, width]; places beyond a query's hits hold -1, and score -infinity.
-struct Answer {
-  py::array_t<std::int64_t> ids;
-  py::array_t<float> scores;
-  py::array_t<std::int64_t> groups;
-  py::array_t<std::int64_t> rows;    // where the hits lie in the snapshot
-  py::array_t<std::int64_t> counts;  // [nq]
-  py::array_t<bool> certified;       // [nq]
-  index::Plan plan;
-  index::Trace trace;
-};
-
 using Masks = std::vector<const search::Bitmask*>;
+
+/// Throws InvalidInput unless there are masks, and `mask_of` is empty or names one of them for each of `count` queries.
+void require_masks(const Masks& masks, std::span<const std::uint32_t> mask_of, std::size_t count);
 
 /// The best k per query; as wide as k, above 65,536 as the largest count. `mask_of` names each query's
 /// mask; empty: the first for all.

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/float_state.hpp"
 #include "base/random.hpp"
 
@@ -140,24 +144,30 @@ std::vector<float> mean_of(std::span<const float> rows, std::size_t dim) {
   return means;
 }
 
-}  // namespace
-
-LookupModel train_lookup(LookupKind kind, const kernels::Metric& metric, std::size_t dim, std::span<const float> rows,
-                         std::uint64_t seed, Stop& stop) {
-  const FloatState state;
+/// All but centroids that are learnt.
+LookupModel begun(LookupKind kind, const kernels::Metric& metric, std::vector<float> reference, std::uint64_t seed) {
   LookupModel model;
   model.kind = kind;
   model.metric = metric;
-  model.dim = dim;
-  model.positions = lookup_positions(dim);
-  model.reference = mean_of(rows, dim);
+  model.dim = reference.size();
+  model.positions = lookup_positions(model.dim);
+  model.reference = std::move(reference);
   model.centroids.resize(model.positions * kLookupDims * kLookupEntries);
   model.half_squares.resize(model.positions * kLookupEntries);
   if (kind == LookupKind::binary) {
     model.rotation.emplace(model.components(), seed);
     for (std::size_t p = 0; p < model.positions; ++p) set_centroids(model, p, corners());
-    return model;
   }
+  return model;
+}
+
+}  // namespace
+
+LookupModel train_lookup(LookupKind kind, const kernels::Metric& metric, std::size_t dim, std::span<const float> rows,
+                         std::uint64_t seed, Stop& stop) {
+  const FloatState state;
+  LookupModel model = begun(kind, metric, mean_of(rows, dim), seed);
+  if (kind == LookupKind::binary) return model;
   const std::size_t n = rows.size() / dim;
   for (std::size_t p = 0; p < model.positions; ++p) {
     std::vector<Four> points(n);
@@ -168,6 +178,39 @@ LookupModel train_lookup(LookupKind kind, const kernels::Metric& metric, std::si
       }
     }
     set_centroids(model, p, KMeans(std::move(points), seed + p).run(stop));
+  }
+  return model;
+}
+
+LookupModel known_lookup(LookupKind kind, const kernels::Metric& metric, std::span<const float> reference,
+                         std::span<const float> centroids, std::uint64_t seed) {
+  const FloatState state;
+  if (reference.empty() || reference.size() > kMostLookupDim) {
+    throw InvalidInput("reference: codes have 1 to " + std::to_string(kMostLookupDim) + " dimensions, this has " +
+                       std::to_string(reference.size()));
+  }
+  constexpr float kFarthest = 0x1p64F;  // farther than rows are from each other
+  const auto far = [](float value) { return !(std::fabs(value) <= kFarthest); };
+  if (std::any_of(reference.begin(), reference.end(), far)) {
+    throw InvalidInput("reference: expected components of at most 2^64");
+  }
+  LookupModel model = begun(kind, metric, {reference.begin(), reference.end()}, seed);
+  const std::size_t expected = kind == LookupKind::pq4 ? model.centroids.size() : 0;
+  if (centroids.size() != expected) {
+    throw InvalidInput("centroids: expected " + std::to_string(expected) + " components, got " +
+                       std::to_string(centroids.size()));
+  }
+  for (std::size_t p = 0; expected > 0 && p < model.positions; ++p) {
+    std::array<Four, kLookupEntries> of_position{};
+    for (std::size_t e = 0; e < kLookupEntries; ++e) {
+      for (std::size_t i = 0; i < kLookupDims; ++i) {
+        of_position[e][i] = centroids[(p * kLookupDims + i) * kLookupEntries + e];
+      }
+    }
+    set_centroids(model, p, of_position);
+  }
+  if (!std::all_of(model.half_squares.begin(), model.half_squares.end(), [](float s) { return std::isfinite(s); })) {
+    throw InvalidInput("centroids: expected numbers with finite squares");
   }
   return model;
 }

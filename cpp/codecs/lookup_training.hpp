@@ -20,4 +20,9 @@ inline constexpr std::size_t kMostTrainingRows = 16384;
 LookupModel train_lookup(LookupKind kind, const kernels::Metric& metric, std::size_t dim, std::span<const float> rows,
                          std::uint64_t seed, Stop& stop);
 
+/// What train_lookup made, from what decides it: the seed of a rotation, or centroids, [positions, 4, 16]; none for
+/// binary. Throws InvalidInput for other sizes, and numbers that no rows lead to.
+LookupModel known_lookup(LookupKind kind, const kernels::Metric& metric, std::span<const float> reference,
+                         std::span<const float> centroids, std::uint64_t seed);
+
 }  // namespace evidex::codecs

@@ -3,6 +3,9 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
+
+#include <array>
+#include <cstring>
 #endif
 
 namespace evidex::cpu {
@@ -61,6 +64,30 @@ Features detect() noexcept { return 0; }
 Features features() noexcept {
   static const Features found = detect();
   return found;
+}
+
+std::string processor_name() {
+#if defined(__x86_64__)
+  constexpr unsigned kFirst = 0x80000002;  // of three leaves with sixteen characters each
+  constexpr std::size_t kLeaves = 3;
+  if (__get_cpuid_max(0x80000000, nullptr) < kFirst + kLeaves - 1) return {};
+  std::array<Registers, kLeaves> said;
+  for (std::size_t i = 0; i < kLeaves; ++i) said[i] = cpuid(kFirst + static_cast<unsigned>(i));
+  std::array<char, sizeof said + 1> text{};
+  std::memcpy(text.data(), said.data(), sizeof said);
+  std::string name;
+  for (const char* c = text.data(); *c != 0; ++c) {
+    if (*c > ' ' && *c <= '~') {
+      name += *c;
+    } else if (!name.empty() && name.back() != ' ') {
+      name += ' ';
+    }
+  }
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  return name + " " + std::to_string(cpuid(1).a);
+#else
+  return {};
+#endif
 }
 
 }  // namespace evidex::cpu

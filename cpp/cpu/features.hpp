@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace evidex::cpu {
 
@@ -15,5 +16,8 @@ inline constexpr Features kAvx512 = 1U << 3;  ///< F, BW, DQ, VL and VNNI togeth
 
 /// Detected once per process.
 Features features() noexcept;
+
+/// What the processor calls itself, with the number of its model and stepping; empty where it does not say.
+std::string processor_name();
 
 }  // namespace evidex::cpu

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/aligned_buffer.hpp"
+#include "base/error.hpp"
 #include "base/float_state.hpp"
 #include "base/thread_pool.hpp"
 #include "index/prepare.hpp"
@@ -39,7 +40,7 @@ bool looks_up(const Snapshot& snapshot, const Query& query, const search::Bitmas
   const Approximate* how = query.approximate;
   if (how == nullptr || query.grouped || query.min_score > kNoScore || how->codes.layout != snapshot.layout)
     return false;
-  if (how->codes.words == 0 || planned.permitted <= how->candidates) return false;
+  if (how->codes.rows == 0 || planned.permitted <= how->candidates) return false;
   const std::size_t words = mask.used_words();
   return how->forced || how->costs.lookup(words, how->candidates) < how->costs.exact(planned.permitted, words);
 }
@@ -176,6 +177,7 @@ Plan plan(const Snapshot& snapshot, const Query& query) {
 }
 
 Trace search(const Snapshot& snapshot, const Query& query, const Plan& planned, const Sink& sink, Stop& stop) {
+  if (snapshot.dim == 0) throw InvalidInput("queries: these rows have no vectors to search");
   const FloatState state;
   Call call{snapshot, query, planned, sink, stop, kernels::active(), {}, {}};
   call.prepare_queries();

@@ -35,6 +35,24 @@ struct Tables {
   }
 };
 
+/// Which rows of a mask word have codes.
+std::uint64_t coded(const LookupView& codes, std::size_t word) {
+  const std::size_t first = word * kernels::kLookupRows;
+  if (first + kernels::kLookupRows <= codes.rows) return ~std::uint64_t{0};
+  return first < codes.rows ? (std::uint64_t{1} << (codes.rows - first)) - 1 : 0;
+}
+
+/// Passes on the rows that have none.
+struct Uncoded {
+  const LookupView& codes;
+  RangeScan& scan;
+
+  void word(std::size_t index, std::uint64_t bits) {
+    bits &= ~coded(codes, index);
+    if (bits != 0) scan.word(index, bits);
+  }
+};
+
 /// Estimates the permitted rows of mask words. Where they tie, the row that lies first counts as better.
 class LookupScan {
  public:
@@ -42,6 +60,7 @@ class LookupScan {
       : table_(tile.table), codes_(codes), tables_(tables), best_(best) {}
 
   void word(std::size_t index, std::uint64_t bits) {
+    bits &= coded(codes_, index);
     const std::uint8_t* block = codes_.codes(index);
     const kernels::LookupFacts* facts = codes_.facts(index);
     for (std::size_t q = 0; q < best_.size(); ++q) {
@@ -79,7 +98,7 @@ Estimated estimate(const Tile& tile, const LookupView& codes, std::size_t candid
   const Tables tables(tile, *codes.model);
   std::atomic<std::size_t> rows{0};
   std::vector<Candidates> best = select_from(
-      0, std::min(codes.words, tile.snapshot.words()), workers,
+      0, std::min(codes.words(), tile.snapshot.words()), workers,
       [&] { return std::vector<Candidates>(tile.count, Candidates(candidates)); },
       [&](Ranges& ranges, std::span<Candidates> mine) {
         LookupScan scan(tile, codes, tables, mine);
@@ -113,7 +132,7 @@ std::optional<std::vector<TopK>> lookup(const Tile& tile, const LookupView& code
     for (const std::uint32_t row : estimated.best[q].in_sequence()) {
       scan.word(row / RangeScan::kRows, std::uint64_t{1} << (row % RangeScan::kRows));
     }
-    tile.for_each_word(codes.words, tile.snapshot.words(), scan);
+    tile.for_each_word(codes.rows / kernels::kLookupRows, tile.snapshot.words(), Uncoded{codes, scan});
     scan.finish();
   }
   return found;

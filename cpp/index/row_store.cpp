@@ -30,6 +30,10 @@ RowStore::RowStore(std::size_t dim, const kernels::Metric& metric, const Storage
     throw InvalidInput("dim: codec int8 holds at most " + std::to_string(codecs::kMostCodedDim) +
                        " components per row, got " + std::to_string(dim) + "; use float16 or float32");
   }
+  if (dim == 0 && (storage.codec == codecs::Codec::int8 || metric.unit_rows)) {
+    throw InvalidInput(
+        "dim: rows without components have no direction and no code; use codec float32 and inner_product");
+  }
   auto empty = std::make_shared<Snapshot>();
   empty->dim = dim;
   empty->metric = metric;

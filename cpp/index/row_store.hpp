@@ -51,6 +51,7 @@ struct Found {
 /// Each write happens whole or throws and changes nothing.
 class RowStore {
  public:
+  /// With dim 0 rows have no vectors, only ids, groups and rules: for what keeps something else beside them.
   RowStore(std::size_t dim, const kernels::Metric& metric, const Storage& storage = {});
 
   /// Throws InvalidInput for an id that is negative, repeated in the batch, or already stored, and for a group that

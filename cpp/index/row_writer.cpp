@@ -29,6 +29,7 @@ void RowWriter::store_halves(const float* rows, std::size_t from, std::size_t n,
 
 void RowWriter::write(const float* source, std::size_t from, std::size_t n, std::size_t c, std::size_t at) {
   const std::size_t dim = next_.dim;
+  if (dim == 0) return;  // nor is there memory
   std::byte* stored = (*next_.chunks)[c]->vectors.data() + at * next_.row_bytes();
   const bool as_float32 = next_.codec == codecs::Codec::float32;
   if (!as_float32) prepared_.resize(n * dim);

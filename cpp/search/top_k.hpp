@@ -42,6 +42,7 @@ class TopK {
   explicit TopK(std::size_t k, float least = -std::numeric_limits<float>::infinity(), bool grouped = false);
 
   std::size_t k() const noexcept { return k_; }
+  bool grouped() const noexcept { return grouped_; }
 
   /// A score below this cannot enter; an equal one can, if its id is lower.
   float threshold() const noexcept { return worst_.score; }

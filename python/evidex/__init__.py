@@ -33,6 +33,7 @@ from .index import DenseIndex
 from .masks import AllowMask
 from .packing import pack
 from .predicates import Predicate, where
+from .sparse import SparseIndex
 from .store import Collection, CollectionSnapshot, Document, EncoderIdentity, Put
 from .types import Chunk, Evidence, Floor, Omitted, Packet, Span
 
@@ -74,6 +75,7 @@ __all__ = [
     "RetrievalLog",
     "Rule",
     "Span",
+    "SparseIndex",
     "StaleMask",
     "VersionMismatch",
     "__version__",

@@ -244,6 +244,10 @@ class Policy:
             return np.zeros(len(self), dtype=np.uint8)
         return self._table.decide(tenant, self._groups.known_of(principal.groups))
 
+    def of_tenant(self, tenant: str) -> npt.NDArray[np.uint8]:
+        """One byte per rule made so far, 1 where it is about the principals of this tenant."""
+        return np.array([rule.tenant == tenant for rule in self.rules()], dtype=np.uint8)
+
     def _numbered(self, parts: _Parts) -> tuple[int, bool, npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
         anyone = isinstance(parts.allow, AnyInTenant)
         allow = self._groups.of_each(() if isinstance(parts.allow, AnyInTenant) else parts.allow)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -14,21 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _checks, _core
+from ._costs import COSTS, NO_COSTS, Costs, HostCosts, measured, this_host
 from .errors import InvalidInput
 
-__all__ = ["KINDS", "Codes", "Way", "chosen_way", "exact_plan"]
+__all__ = ["KINDS", "MOST_CANDIDATES", "Calibration", "Codes", "Fit", "Way", "chosen_way", "exact_plan"]
 
 KINDS = tuple(_core.lookup_kinds())
 """Names of the codes."""
 
-Costs: TypeAlias = "tuple[float, float, float, float, float, float]"
+MOST_CANDIDATES = 4096
+"""A search that would need more is exact."""
 
-_COSTS = ("row", "eighth", "sixty_fourth", "word", "candidate", "start")
+Fit: TypeAlias = "tuple[int, float, float]"
 
 _PLAN = re.compile(rf"({'|'.join(KINDS)}) codes, ([0-9]{{1,9}}) rescored")
 _SAMPLE = 256  # rows that are asked for as if they were queries
 _DEEPEST = 100  # neighbours of each that are looked for
-_MOST_CANDIDATES = 4096
 _ROOM = 1.25  # queries are not quite like rows
 _NO_MASKS = np.empty(0, dtype=np.uint32)
 
@@ -40,11 +40,28 @@ class Way:
     codes: Codes
     candidates: int
     forced: bool
+    costs: Costs = NO_COSTS
 
     @property
     def plan(self) -> str:
         """What ``plan=`` takes."""
         return f"{self.codes.kind} codes, {self.candidates} rescored"
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """What was found when codes were trained.
+
+    Attributes:
+        ranks: Of some rows, asked for as queries, and their true neighbours, nearest first: how many rows come before
+            each by estimate; int64 [rows, neighbours].
+        room: So many times the candidates that those needed are scored.
+        fit: What :attr:`evidex._core.LookupCodes.fit` was then.
+    """
+
+    ranks: npt.NDArray[np.int64]
+    room: float
+    fit: Fit
 
 
 class Codes:
@@ -53,24 +70,18 @@ class Codes:
     Attributes:
         kind: One of :data:`KINDS`.
         seed: What they were trained with.
+        core: The codes.
+        calibration: What tells how many candidates are needed.
         costs: Nanoseconds: a row exactly where all rows are permitted, where every eighth and where every sixty-fourth
-            is, the codes of 64 rows, scoring one candidate, starting. Measured once, when they were trained; a search
-            is planned by them from then on.
+            is, the codes of 64 rows, scoring one candidate, starting. Measured once on a host; searches are planned by
+            them from then on.
     """
 
     def __init__(
-        self,
-        kind: str,
-        seed: int,
-        core: _core.LookupCodes,
-        ranks: npt.NDArray[np.int64],
-        costs: Costs,
-        trained: tuple[int, float, float],
+        self, kind: str, seed: int, core: _core.LookupCodes, calibration: Calibration, costs: HostCosts
     ) -> None:
-        self.kind, self.seed, self.costs = kind, seed, costs
-        self.core = core
-        self._ranks = ranks
-        self._trained = trained
+        self.kind, self.seed, self.core = kind, seed, core
+        self.calibration, self.costs = calibration, costs
         self._sorted: dict[int, npt.NDArray[np.int64]] = {}
 
     @classmethod
@@ -82,15 +93,20 @@ class Codes:
         core.extend(snapshot)
         progress(2, 3)
         asked = _sample(snapshot, seed)
-        found = cls(kind, seed, core, _ranks(snapshot, core, asked), _measured(snapshot, core, asked), core.fit)
+        calibration = Calibration(_ranks(snapshot, core, asked), _ROOM, core.fit)
+        costs = HostCosts(measured(snapshot, core, asked), this_host())
         progress(3, 3)
-        return found
+        return cls(kind, seed, core, calibration, costs)
 
     def again(self, snapshot: _core.Snapshot) -> Codes:
         """The same for another layout of the same rows."""
         core = self.core.again(snapshot)
         core.extend(snapshot)
-        return Codes(self.kind, self.seed, core, self._ranks, self.costs, self._trained)
+        return Codes(self.kind, self.seed, core, self.calibration, self.costs)
+
+    def costs_here(self, snapshot: _core.Snapshot) -> Costs:
+        """What searches are planned by; measured now if they are of another host."""
+        return self.costs.here(lambda: measured(snapshot, self.core, _sample(snapshot, self.seed)))
 
     def candidates(self, k: int, recall: float) -> int | None:
         """Rows to score for so much recall on average; None where more would be needed than are worth it.
@@ -98,29 +114,32 @@ class Codes:
         Chosen on rows of the index itself, asked for as queries: with so many candidates half of the misses that the
         target allows occurred. Queries unlike the rows may need more.
         """
-        deep = min(max(k, 1), int(self._ranks.shape[1]))
+        deep = min(max(k, 1), int(self.calibration.ranks.shape[1]))
         if deep not in self._sorted:
-            self._sorted[deep] = np.sort(self._ranks[:, :deep].ravel())
+            self._sorted[deep] = np.sort(self.calibration.ranks[:, :deep].ravel())
         ranks = self._sorted[deep]
         needed = int(ranks[math.ceil((1 - (1 - recall) / 2) * len(ranks)) - 1]) + 1
-        if needed > _MOST_CANDIDATES:
+        if needed > MOST_CANDIDATES:
             return None
-        return max(k, math.ceil(_ROOM * needed * max(k, 1) / deep))
+        return max(k, math.ceil(self.calibration.room * needed * max(k, 1) / deep))
 
     def stats(self) -> dict[str, Any]:
-        """The operator's figures."""
-        then, now = self._trained, self.core.fit
+        """The operator's figures. No costs where those of another host were loaded and nothing was measured yet."""
+        then, now = self.calibration.fit, self.core.fit
+        costs = self.costs.known
         return {
             "kind": self.kind,
             "seed": self.seed,
             "rows": self.core.rows,
             "bytes_per_row": self.core.row_bytes,
             "drift": _drift(then, now),
-            "costs": dict(zip(_COSTS, self.costs, strict=True)),
+            "costs": None if costs is None else dict(zip(COSTS, costs, strict=True)),
         }
 
 
-def chosen_way(held: dict[str, Codes], k: int, recall: object, rescore: object, plan: object) -> Way | None:
+def chosen_way(
+    held: dict[str, Codes], snapshot: _core.Snapshot, k: int, recall: object, rescore: object, plan: object
+) -> Way | None:
     """What the arguments of a search ask for; None is an exact search.
 
     Raises:
@@ -140,9 +159,10 @@ def chosen_way(held: dict[str, Codes], k: int, recall: object, rescore: object, 
             raise InvalidInput("rescore: an exact search scores what it must; pass it with a recall below 1, or a plan")
         return None
     ways = [
-        Way(codes, max(k, count), forced=False)
+        Way(codes, max(k, count), forced=False, costs=codes.costs_here(snapshot))
         for codes in held.values()
-        if (count := codes.candidates(k, target) if scored is None else scored) is not None
+        if codes.core.layout == snapshot.layout
+        and (count := codes.candidates(k, target) if scored is None else scored) is not None
     ]
     return min(ways, key=_cost, default=None)
 
@@ -167,7 +187,7 @@ def _planned(held: dict[str, Codes], plan: object) -> Way | None:
 
 
 def _cost(way: Way) -> float:
-    *_, word, candidate, start = way.codes.costs
+    *_, word, candidate, start = way.costs
     return start + word * way.codes.core.rows / 64 + candidate * way.candidates
 
 
@@ -183,8 +203,8 @@ def _ranks(snapshot: _core.Snapshot, core: _core.LookupCodes, asked: npt.NDArray
     queries, live = snapshot.vectors(asked), snapshot.live()
     depth = min(_DEEPEST, snapshot.live_rows - 1)
     exact = snapshot.search(queries, depth + 1, [live], _NO_MASKS, 1, False).rows
-    estimated = core.best_by_estimate(snapshot, queries, min(_MOST_CANDIDATES, snapshot.live_rows), live)
-    missed = 2 * _MOST_CANDIDATES
+    estimated = core.best_by_estimate(snapshot, queries, min(MOST_CANDIDATES, snapshot.live_rows), live)
+    missed = 2 * MOST_CANDIDATES
     ranks = np.full((len(asked), depth), missed, dtype=np.int64)
     place = np.full(snapshot.rows, missed, dtype=np.int64)  # of each row by estimate
     for query, row in enumerate(asked.tolist()):
@@ -198,42 +218,7 @@ def _ranks(snapshot: _core.Snapshot, core: _core.LookupCodes, asked: npt.NDArray
     return ranks
 
 
-def _measured(snapshot: _core.Snapshot, core: _core.LookupCodes, asked: npt.NDArray[np.int64]) -> Costs:
-    """Exactly over all rows, every eighth and every sixty-fourth; by codes over all and over the first few."""
-    queries, live = snapshot.vectors(asked[:3]), snapshot.live()
-    nothing = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    def mask(end: int, step: int) -> _core.Bitmask:
-        return _core.Bitmask.from_rows(snapshot.rows, np.arange(0, end, step, dtype=np.int64)) & live
-
-    def exact(step: int) -> float:
-        allowed = mask(snapshot.rows, step)
-        took = _best(queries, lambda one: snapshot.search(one, 10, [allowed], _NO_MASKS, 1, False))
-        return took / max(1, snapshot.count(allowed))
-
-    def coded(allowed: _core.Bitmask, candidates: int) -> float:
-        return _best(
-            queries,
-            lambda one: core.search(snapshot, one, 1, [allowed], _NO_MASKS, 1, False, candidates, True, nothing),
-        )
-
-    start, few, many = coded(mask(64, 1), 1), coded(live, 1), coded(live, 101)
-    words = max(1, snapshot.rows // 64)
-    return (exact(1), exact(8), exact(64), max(0.0, few - start) / words, max(0.0, many - few) / 100, start)
-
-
-def _best(queries: npt.NDArray[np.float32], call: Callable[[npt.NDArray[np.float32]], object]) -> float:
-    """Nanoseconds of the quickest of a few calls: others may use the machine."""
-    took = []
-    for _ in range(3):
-        for query in queries:
-            began = time.perf_counter_ns()
-            call(query[None])
-            took.append(time.perf_counter_ns() - began)
-    return float(min(took))
-
-
-def _drift(then: tuple[int, float, float], now: tuple[int, float, float]) -> dict[str, float]:
+def _drift(then: Fit, now: Fit) -> dict[str, float]:
     """Of the rows coded since, beside those of the training: 1 is the same, NaN that there are none."""
     rows = now[0] - then[0]
 

@@ -81,15 +81,16 @@ class Explanation:
 
     Attributes:
         plan: The path taken: an exact scan, or an exact pre-scan of the codes; and of what rows, if they are not
-            kept as float32. It follows from how many rows are permitted and asked for, and nothing else.
+            kept as float32; or the ranking of words, and the scope they are counted over. It follows from how many rows
+            are permitted and asked for, and nothing else.
         metric, codec, k: What was asked of it.
         permitted: Rows the caller may read here, after ``allow=``.
         returned, reason, certified: As in :class:`Hits`.
         isa: Instruction set the kernels ran on.
         threads: Threads that took part.
         hits: ``(id, score)``, best first.
-        operator: For open indexes and UNRESTRICTED only: generation, rows stored, rows removed, and
-            whether the pre-scan was abandoned because the codes told too little.
+        operator: For open indexes and UNRESTRICTED only: generation, rows stored, rows removed, and whether the
+            pre-scan was abandoned because the codes told too little, or how many parts the postings are in.
     """
 
     plan: str

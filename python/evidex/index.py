@@ -4,30 +4,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
-from typing import TypeVar
+from collections.abc import Iterable
 
-import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _checks, _core
 from .access import Policy, Rule
 from .audit import RetrievalLog
 from .columns import Columns, Metadata
-from .errors import InvalidInput
 from .index_columns import IndexColumns
-from .masks import Guard
 from .store.saved import Saved, load, save
 from .store.settings import Settings
 from .training import CodedIndex
+from .writing import WrittenRows
 
 __all__ = ["DenseIndex"]
 
-_T = TypeVar("_T")
 
-
-class DenseIndex(CodedIndex):
+class DenseIndex(CodedIndex, WrittenRows):
     """Vectors with ids, searched exactly: the same ids, order and score bits on every machine.
 
     Scores are higher-is-better: inner product, cosine in [-1, 1], or the negative squared L2 distance. Hits
@@ -57,6 +51,8 @@ class DenseIndex(CodedIndex):
         InvalidInput: If an argument is none of these.
     """
 
+    _noun = "vectors"
+
     def __init__(
         self,
         dim: int,
@@ -68,19 +64,18 @@ class DenseIndex(CodedIndex):
         columns: Columns | None = None,
         log: RetrievalLog | None = None,
     ) -> None:
-        if policy is not None and not isinstance(policy, Policy):
-            raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
+        self._begin(policy, log)
         size = _checks.whole(dim, "dim", least=1, most=2**20)
         self._settings = Settings.of(size, metric, codec, policy is not None, columns, None)
         self._dim, self._metric, self._codec = size, self._settings.metric, self._settings.codec
         self._unit_rows = self._settings.unit_rows
         self._coded = _checks.flag(prescan, "prescan")
-        self._store: _core.RowStore = self._settings.new_store(self._coded, None)
-        self._columns = None if columns is None else IndexColumns(columns, self._store)
-        self._guard = Guard(policy)
-        if log is not None and not isinstance(log, RetrievalLog):
-            raise InvalidInput(f"log: expected a RetrievalLog, or None to keep no log, got {log!r}")
-        self._log = log
+        store = self._settings.new_store(self._coded, None)
+        self._keep_in(store, None if columns is None else IndexColumns(columns, store))
+
+    def _keep_in(self, store: _core.RowStore, columns: IndexColumns | None) -> None:
+        super()._keep_in(store, columns)
+        self._store: _core.RowStore = store
 
     @property
     def dim(self) -> int:
@@ -96,20 +91,6 @@ class DenseIndex(CodedIndex):
     def codec(self) -> str:
         """How rows are stored."""
         return self._codec
-
-    @property
-    def policy(self) -> Policy | None:
-        """The policy of a guarded index, None for an open one."""
-        return self._guard.policy
-
-    @property
-    def columns(self) -> Mapping[str, type]:
-        """Names and types of the columns; empty where there are none."""
-        return MappingProxyType({}) if self._columns is None else self._columns.types
-
-    def __len__(self) -> int:
-        """Rows stored and not removed. The operator's figure: a principal may learn :meth:`count`."""
-        return self._store.snapshot().live_rows
 
     def __repr__(self) -> str:
         guard = "open" if self.policy is None else "guarded"
@@ -148,13 +129,9 @@ class DenseIndex(CodedIndex):
                 metadata of a column that the index does not have or of another type.
             AccessError: On a guarded index, for rows without a rule.
         """
-        rows = self._rows(vectors)
-        if ids is not None:
-            return self._write(self._store.add, ids, rows, rules, groups, metadata)
-        numbers, given = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
-        first = self._beside(metadata, len(rows), lambda: self._store.add_automatic(rows, numbers, given))
+        given = self._written(ids, self._rows(vectors), rules, groups, metadata)
         self._extend_codes()
-        return np.arange(first, first + len(rows), dtype=np.int64)
+        return given
 
     def upsert(
         self,
@@ -170,23 +147,9 @@ class DenseIndex(CodedIndex):
         Arguments, result and errors are those of :meth:`add`, except that stored ids are welcome, and that a group that
         is stored gets the rule given, all its rows with it.
         """
-        return self._write(self._store.upsert, ids, self._rows(vectors), rules, groups, metadata)
-
-    def set_rule(self, groups: npt.ArrayLike, rule: Rule) -> None:
-        """Gives groups another rule, all or none: it counts for the next read of every snapshot, and no row is touched.
-
-        Args:
-            groups: int64 [n], as given to :meth:`add`; a row added without one is a group numbered like its id.
-            rule: Of this index's policy.
-
-        Raises:
-            NotFound: If a group has no rows.
-            InvalidInput: On an open index, or for another policy's rule.
-        """
-        if self.policy is None:
-            raise InvalidInput("rule: this index is open and keeps no rules; make it with DenseIndex(..., policy=...)")
-        number = int(self.policy.numbers(rule, 1)[0])
-        self._store.set_rule(_arrays.ids(groups, "groups"), number)
+        given = self._written(ids, self._rows(vectors), rules, groups, metadata, replace=True)
+        self._extend_codes()
+        return given
 
     def optimize(self) -> None:
         """Lays rows under one rule side by side and drops what was removed, so that a caller's rows become runs.
@@ -194,17 +157,14 @@ class DenseIndex(CodedIndex):
         Ids, scores and every answer stay what they are, bit for bit; only the order of :meth:`ids` changes. It is a new
         layout: an AllowMask made before is stale afterwards. Searches go on meanwhile; needs memory for a second copy.
         """
-        ranks = np.empty(0, dtype=np.uint32) if self.policy is None else self.policy.ranks()
-        if self._columns is None:
-            self._store.optimize(ranks)
-        else:
-            self._columns.optimize(lambda: self._store.optimize(ranks))
+        self._laid_out_anew()
         self._make_codes_again()
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the index to a folder, durably: what was saved there before is replaced in one step, or stays.
 
-        Rules, groups, metadata and automatic ids are kept; the retrieval log is not part of it.
+        Rules, groups, metadata, automatic ids and the codes of :meth:`train` are kept; the retrieval log is not part of
+        it.
 
         Raises:
             InvalidInput: If the path is no folder, cannot be written, or holds a collection.
@@ -212,7 +172,7 @@ class DenseIndex(CodedIndex):
             NotStored: If it cannot be made durable.
         """
         snapshot, columns = self._pinned()
-        save(path, Saved(self._settings, self._store, self._coded, self.policy, snapshot, columns))
+        save(path, Saved(self._settings, self._store, self._coded, self.policy, snapshot, columns, self._codes))
 
     @classmethod
     def load(
@@ -220,7 +180,9 @@ class DenseIndex(CodedIndex):
     ) -> DenseIndex:
         """The index that was saved in a folder. Its rows are mapped: read when first needed, shared between processes.
 
-        It may be changed, which does not change the folder; nor does the folder change it afterwards.
+        It may be changed, which does not change the folder; nor does the folder change it afterwards. Codes are mapped
+        too, and one ``plan=`` gives the same hits as before. Where the instruction set or the processor is not the one
+        that their costs were measured with, the first search with a recall below 1 measures them, once.
 
         Args:
             path: The folder.
@@ -236,61 +198,9 @@ class DenseIndex(CodedIndex):
         saved = load(path, policy)
         kept = saved.settings
         index = cls(kept.dim, metric=kept.metric, policy=policy, codec=kept.codec, prescan=saved.prescan, log=log)
-        index._settings, index._store = kept, saved.store
-        index._columns = None if saved.columns is None else IndexColumns.around(saved.columns, saved.store)
+        index._settings, index._codes = kept, saved.codes
+        index._keep_in(saved.store, None if saved.columns is None else IndexColumns.around(saved.columns, saved.store))
         return index
-
-    def remove(self, ids: npt.ArrayLike) -> None:
-        """Removes rows, all or none. Removed ids are never chosen automatically again.
-
-        Raises:
-            NotFound: If any id is not stored.
-            InvalidInput: For a negative id or one given twice.
-        """
-        self._store.remove(_arrays.ids(ids))
 
     def _rows(self, vectors: object) -> _arrays.Floats:
         return _arrays.vectors(vectors, self._dim, "vectors", scaled=self._unit_rows)
-
-    def _rule_numbers(self, rules: Rule | Iterable[Rule] | None, rows: int) -> npt.NDArray[np.uint32]:
-        if self.policy is not None:
-            return self.policy.numbers(rules, rows)
-        if rules is not None:
-            raise InvalidInput("rules: this index is open and keeps no rules; make it with DenseIndex(..., policy=...)")
-        return np.full(rows, _core.NO_RULE, dtype=np.uint32)
-
-    def _write(
-        self,
-        write: Callable[[_arrays.Ids, _arrays.Floats, npt.NDArray[np.uint32], _arrays.Ids | None], None],
-        ids: object,
-        rows: _arrays.Floats,
-        rules: Rule | Iterable[Rule] | None,
-        groups: object,
-        metadata: object,
-    ) -> _arrays.Ids:
-        given = _arrays.ids(ids)
-        if len(given) != len(rows):
-            raise InvalidInput(f"ids: {len(given)} given for {len(rows)} vectors; pass one id per row")
-        numbers, of = self._rule_numbers(rules, len(rows)), _groups(groups, len(rows))
-        self._beside(metadata, len(rows), lambda: write(given, rows, numbers, of))
-        self._extend_codes()
-        return given
-
-    def _beside(self, metadata: object, rows: int, write: Callable[[], _T]) -> _T:
-        """Runs a write that appends rows, with their metadata."""
-        if self._columns is not None:
-            return self._columns.write(metadata, rows, write)
-        if metadata is not None:
-            raise InvalidInput(
-                "metadata: this index has no columns; make it with DenseIndex(..., columns=Columns({...}))"
-            )
-        return write()
-
-
-def _groups(groups: object, rows: int) -> _arrays.Ids | None:
-    if groups is None:
-        return None
-    given = _arrays.ids(groups, "groups")
-    if len(given) != rows:
-        raise InvalidInput(f"groups: {len(given)} given for {rows} vectors; pass one group per row")
-    return given

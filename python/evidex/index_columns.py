@@ -14,7 +14,7 @@ from ._core import Bitmask, RowStore, Snapshot
 from .columns import Columns
 from .predicates import Predicate, evaluate
 
-__all__ = ["IndexColumns", "live_rows", "matching"]
+__all__ = ["IndexColumns", "live_rows", "matching", "old_rows"]
 
 _T = TypeVar("_T")
 
@@ -80,7 +80,7 @@ class IndexColumns:
         layout, columns = self._newest
         if snapshot.layout != layout:
             assert self._before is not None
-            columns = columns.taken(_old_rows(self._before, snapshot))
+            columns = columns.taken(old_rows(self._before, snapshot))
             self._newest = snapshot.layout, columns
         self._before = None
         return snapshot, columns
@@ -96,7 +96,7 @@ def matching(snapshot: Snapshot, columns: Columns, predicate: Predicate) -> Bitm
     return Bitmask.from_packed(snapshot.rows, np.packbits(matched, bitorder="little"))
 
 
-def _old_rows(before: Snapshot, after: Snapshot) -> _arrays.Ids:
+def old_rows(before: Snapshot, after: Snapshot) -> _arrays.Ids:
     """For each row after, the row that it was; -1 for one that was removed meanwhile and needs no values any more."""
     old_rows, old_ids = live_rows(before)
     new_rows, new_ids = live_rows(after)

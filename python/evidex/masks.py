@@ -108,12 +108,12 @@ class Guard:
             if principal is not None:
                 raise InvalidInput(
                     f"principal: this index is open, so {principal!r} would restrict nothing; leave it out, or make "
-                    "the index with DenseIndex(..., policy=...)"
+                    "the index with policy=..."
                 )
-            return self._everything(snapshot)
+            return self.everything(snapshot)
         if principal is UNRESTRICTED:
             logger.info("UNRESTRICTED read of layout %d, generation %d", snapshot.layout, snapshot.generation)
-            return self._everything(snapshot)
+            return self.everything(snapshot)
         if type(principal) is not Principal:
             raise AccessError(
                 "principal: a guarded index is read as somebody: pass the authenticated Principal, or UNRESTRICTED "
@@ -229,7 +229,7 @@ class Guard:
         """The rows that match, hidden ones included: it is for the caller of this to take those out."""
         predicate = predicates.required(where, "where")
         if columns is None:
-            raise InvalidInput("where: this index has no columns; make it with DenseIndex(..., columns=Columns({...}))")
+            raise InvalidInput("where: this index has no columns; make it with columns=Columns({...})")
         key = (predicate, snapshot.layout, snapshot.rows)
         return self._kept(key, lambda: matching(snapshot, columns, predicate))
 
@@ -242,8 +242,15 @@ class Guard:
             return Bitmask.from_packed(readable.rows, packed)
         return readable.select(packed)
 
-    def _everything(self, snapshot: Snapshot) -> Bitmask:
-        """All rows of the snapshot: for open indexes and UNRESTRICTED only."""
+    def of_tenant(self, snapshot: Snapshot, tenant: str) -> Bitmask:
+        """All rows of a tenant, hidden ones included: for statistics over them, never for what is read."""
+        policy = self.policy
+        key = ("of tenant", tenant, snapshot.layout, snapshot.generation, self._rights(snapshot))
+        allowed = np.empty(0, dtype=np.uint8) if policy is None else policy.of_tenant(tenant)
+        return self._kept(key, lambda: snapshot.grant(allowed))
+
+    def everything(self, snapshot: Snapshot) -> Bitmask:
+        """All rows of the snapshot: for open indexes and UNRESTRICTED only, and for statistics over all rows."""
         return self._kept(("everything", snapshot.rows), lambda: Bitmask.ones(snapshot.rows))
 
     def _kept(self, key: object, compile_mask: Callable[[], Bitmask]) -> Bitmask:

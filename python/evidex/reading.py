@@ -3,31 +3,21 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
-
-import numpy as np
 import numpy.typing as npt
 
 from . import _arrays, _checks, _core
-from .access import UNRESTRICTED, Caller
+from .access import Caller
+from .answers import LARGEST_K, Allow, AnsweredRows, Where, Whole, hit_rows, thread_limit, whole_k
 from .codes import Way, chosen_way, exact_plan
 from .errors import InvalidInput
 from .hits import Explanation, Hits
-from .masks import AllowMask
-from .predicates import Predicate
-from .stored import Pinned, StoredRows
+from .stored import Pinned
+from .vectors import StoredVectors
 
-__all__ = ["Allow", "VectorReader", "Where", "Whole"]
-
-Whole: TypeAlias = "int | np.integer[Any]"
-Allow: TypeAlias = "AllowMask | npt.ArrayLike | list[AllowMask] | tuple[AllowMask, ...] | None"
-Where: TypeAlias = "Predicate | list[Predicate | None] | tuple[Predicate | None, ...] | None"
-
-_LARGEST_K = 2**63 - 1
-_MOST_THREADS = 1024
+__all__ = ["VectorReader"]
 
 
-class VectorReader(StoredRows):
+class VectorReader(StoredVectors, AnsweredRows):
     """Reading by likeness. Made by :class:`evidex.DenseIndex`."""
 
     def search(
@@ -73,10 +63,11 @@ class VectorReader(StoredRows):
                 a predicate about a column that the index does not have or that is of another type, a plan that the
                 index holds no codes for, and arguments that contradict each other.
         """
-        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
-        answer = self._best("search", self._pinned(), queries, k, principal, allow, where, group_by, threads, way)
+        pinned = self._pinned()
+        way = chosen_way(self._codes, pinned[0], whole_k(k), recall, rescore, plan)
+        answer = self._best("search", pinned, queries, k, principal, allow, where, group_by, threads, way)
         groups = answer.groups if group_by else None
-        return Hits(answer.ids, answer.scores, answer.counts, answer.certified, _k(k), groups)
+        return Hits(answer.ids, answer.scores, answer.counts, answer.certified, whole_k(k), groups)
 
     def radius(
         self,
@@ -111,15 +102,15 @@ class VectorReader(StoredRows):
         snapshot, columns = self._pinned()
         vectors = self._queries(queries, "queries")
         least = _arrays.score(min_score, "min_score")
-        most = _LARGEST_K if limit is None else min(_checks.whole(limit, "limit"), _LARGEST_K)
-        limit_ = _thread_limit(threads)
+        most = LARGEST_K if limit is None else min(_checks.whole(limit, "limit"), LARGEST_K)
+        limit_ = thread_limit(threads)
 
         def run() -> _core.Answer:
             masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
             return snapshot.radius(vectors, least, most, masks, mask_of, limit_)
 
-        answer = self._guard.settled(snapshot, principal, run, _rows)
-        self._record_hits("radius", snapshot, principal, answer, None if limit is None else most)
+        answer = self._guard.settled(snapshot, principal, run, hit_rows)
+        self._record_hits("radius", snapshot, principal, answer, None if limit is None else most, self._plan)
         return Hits(answer.ids, answer.scores, answer.counts, answer.certified, 0 if limit is None else most)
 
     def neighbours(
@@ -164,34 +155,18 @@ class VectorReader(StoredRows):
         if given != 1:
             raise InvalidInput(f"query: expected one query, got {given}")
         pinned = snapshot, _ = self._pinned()
-        way = chosen_way(self._codes, _k(k), recall, rescore, plan)
+        way = chosen_way(self._codes, snapshot, whole_k(k), recall, rescore, plan)
         answer = self._best("explain", pinned, query, k, principal, allow, where, group_by, threads, way)
-        operator = None
-        if self._guard.policy is None or principal is UNRESTRICTED:
-            operator = {
-                "generation": snapshot.generation,
-                "rows": snapshot.rows,
-                "removed": snapshot.rows - snapshot.live_rows,
-                "abandoned": answer.abandoned > 0,
-            }
-        returned = int(answer.counts[0])
-        return Explanation(
+        return self._explanation(
+            snapshot,
+            principal,
+            answer,
+            whole_k(k),
+            {"abandoned": answer.abandoned > 0},
             plan=self._plan(answer.masks[0], way),
             metric=self._metric,
             codec=self._codec,
-            k=_k(k),
-            permitted=answer.masks[0].permitted,
-            returned=returned,
-            certified=bool(answer.certified[0]),
-            reason="fewer_than_k" if returned < _k(k) else None,
-            isa=_core.active_isa(),
-            threads=answer.workers,
-            hits=tuple(zip(answer.ids[0, :returned].tolist(), answer.scores[0, :returned].tolist(), strict=True)),
-            operator=operator,
         )
-
-    def _queries(self, value: object, name: str) -> _arrays.Floats:
-        return _arrays.queries(value, self._dim, name, scaled=self._unit_rows)
 
     def _best(
         self,
@@ -209,49 +184,19 @@ class VectorReader(StoredRows):
         snapshot, columns = pinned
         vectors = self._queries(queries, "query" if action == "explain" else "queries")
         grouped = _checks.flag(group_by, "group_by")
-        most, limit = _k(k), _thread_limit(threads)
+        most, limit = whole_k(k), thread_limit(threads)
 
         def run() -> _core.Answer:
             masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
             if way is None:
                 return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
             return way.codes.core.search(
-                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.codes.costs
+                snapshot, vectors, most, masks, mask_of, limit, grouped, way.candidates, way.forced, way.costs
             )
 
-        answer = self._guard.settled(snapshot, principal, run, _rows)
-        self._record_hits(action, snapshot, principal, answer, most, way)
+        answer = self._guard.settled(snapshot, principal, run, hit_rows)
+        self._record_hits(action, snapshot, principal, answer, most, lambda mask: self._plan(mask, way))
         return answer
-
-    def _record_hits(
-        self,
-        action: str,
-        snapshot: _core.Snapshot,
-        principal: object,
-        answer: _core.Answer,
-        k: int | None,
-        way: Way | None = None,
-    ) -> None:
-        if self._log is None:
-            return
-        plan = ", ".join(sorted({self._plan(mask, way) for mask in answer.masks}))
-        ids, scores, counts = answer.ids, answer.scores, answer.counts.tolist()
-        found = [ids[query, :count] for query, count in enumerate(counts)]
-        scored = [scores[query, :count] for query, count in enumerate(counts)]
-        self._record(action, snapshot, principal, plan=plan, k=k, ids=found, scores=scored)
 
     def _plan(self, mask: _core.MaskPlan, way: Way | None = None) -> str:
         return way.plan if way is not None and mask.lookup else exact_plan(self._codec, mask.prescan)
-
-
-def _rows(answer: _core.Answer) -> _arrays.Ids:
-    return answer.rows.ravel()
-
-
-def _k(k: object) -> int:
-    return min(_checks.whole(k, "k"), _LARGEST_K)
-
-
-def _thread_limit(threads: object) -> int:
-    """0 lets the core decide."""
-    return 0 if threads is None else _checks.whole(threads, "threads", least=1, most=_MOST_THREADS)

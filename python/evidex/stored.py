@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading rows as they are stored: by id, all of them, how many. Everything goes through the guard."""
+"""What can be read of rows whatever is stored with them: ids, counts, masks. Everything goes through the guard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _arrays, _checks, _core
 from .access import UNRESTRICTED, Caller
 from .audit import RetrievalLog
-from .codes import Codes
 from .columns import Columns
-from .errors import AccessError, InvalidInput, NotFound
+from .errors import AccessError, InvalidInput
 from .index_columns import IndexColumns
 from .masks import AllowMask, Guard
 from .predicates import Predicate
@@ -24,8 +21,6 @@ __all__ = ["Pinned", "StoredRows"]
 
 Pinned: TypeAlias = "tuple[_core.Snapshot, Columns | None]"
 _T = TypeVar("_T")
-
-_WINDOW = 4096
 
 
 class Rows(Protocol):
@@ -39,39 +34,12 @@ class Rows(Protocol):
 
 
 class StoredRows:
-    """What can be read of stored rows without searching. Made by :class:`evidex.DenseIndex`."""
+    """What can be read of stored rows without searching. Made by :class:`evidex.DenseIndex` and others."""
 
     _store: Rows
     _columns: IndexColumns | None
     _guard: Guard
-    _dim: int
-    _metric: str
-    _codec: str
-    _unit_rows: bool
     _log: RetrievalLog | None
-    _codes: dict[str, Codes] = {}  # noqa: RUF012, replaced and never changed
-
-    def get(self, ids: npt.ArrayLike, *, principal: Caller = None) -> _arrays.Floats:
-        """Stored vectors, float32 [n, dim] in the order asked for.
-
-        They are what is scored: normalised under cosine, decoded from float16 or int8.
-
-        Raises:
-            NotFound: If any id is unknown or hidden from the caller; the two look the same.
-            AccessError: On a guarded index without a proper principal.
-        """
-        wanted = _arrays.ids(ids)
-        snapshot, rows = self._store.find(wanted)
-
-        def run() -> _arrays.Floats:
-            readable = self._guard.visible(snapshot, principal).test(rows)
-            if not readable.all():
-                raise NotFound(f"no such id: {wanted[~readable][0]}")
-            return snapshot.vectors(rows)
-
-        vectors = self._guard.settled(snapshot, principal, run)
-        self._record("get", snapshot, principal, ids=[wanted])
-        return vectors
 
     def ids(self, *, principal: Caller = None, where: Predicate | None = None) -> _arrays.Ids:
         """Ids the caller may read, int64 [n], in row order: what a bool ``allow`` is aligned with.
@@ -83,39 +51,6 @@ class StoredRows:
     def count(self, *, principal: Caller = None, where: Predicate | None = None) -> int:
         """How many rows the caller may read; with ``where``, how many of them match."""
         return self._of_matching("count", principal, where, _core.Snapshot.count)
-
-    def items(self, *, batch: int = 1024, principal: Caller = None) -> Iterator[tuple[_arrays.Ids, _arrays.Floats]]:
-        """All the caller may read, in batches of ``(ids, vectors)`` in row order: for exports.
-
-        The rows are those of the moment of the call; rights are the newest for each batch: what is revoked on the way
-        is left out from then on.
-
-        Args:
-            batch: How many rows at a time, at least 1; only the last one has fewer. Hidden rows cut none short.
-            principal: Who reads, on a guarded index.
-
-        Raises:
-            AccessError: On a guarded index without a proper principal, at the call and not at the first batch.
-        """
-        most = _checks.whole(batch, "batch", least=1)
-        snapshot = self._store.snapshot()
-        self._guard.visible(snapshot, principal)
-
-        def after(first: int) -> tuple[_arrays.Ids, _arrays.Ids, _arrays.Floats]:
-            mine = _next_rows(snapshot, self._guard.visible(snapshot, principal), first, most)
-            return mine, snapshot.ids_of(mine), snapshot.vectors(mine)
-
-        def batches() -> Iterator[tuple[_arrays.Ids, _arrays.Floats]]:
-            first, read = 0, most
-            while read == most:
-                rows, ids, vectors = self._guard.settled(snapshot, principal, partial(after, first))
-                read = len(rows)
-                if read > 0:
-                    self._record("items", snapshot, principal, ids=[ids])
-                    yield ids, vectors
-                    first = int(rows[-1]) + 1
-
-        return batches()
 
     def stats(self, *, principal: Caller = None) -> dict[str, Any]:
         """The operator's figures: rows stored and removed, layout, generation, and how they are kept.
@@ -134,12 +69,13 @@ class StoredRows:
             "removed": snapshot.rows - snapshot.live_rows,
             "layout": snapshot.layout,
             "generation": snapshot.generation,
-            "dim": self._dim,
-            "metric": self._metric,
-            "codec": self._codec,
             "rules": 0 if self._guard.policy is None else len(self._guard.policy),
-            "codes": [codes.stats() for codes in self._codes.values()],
+            **self._figures(),
         }
+
+    def _figures(self) -> dict[str, Any]:
+        """What :meth:`stats` says of how rows are kept."""
+        raise NotImplementedError
 
     def _pinned(self) -> Pinned:
         """What a read sees: the newest snapshot, and the values of its rows where there are columns."""
@@ -187,16 +123,3 @@ class StoredRows:
         visible, ids = self._guard.settled(snapshot, principal, run)
         allowed = [_checks.flag(function(one), f"function({one})") for one in ids.tolist()]
         return AllowMask(snapshot.layout, self._guard.select(snapshot, visible, np.array(allowed, dtype=np.bool_)))
-
-
-def _next_rows(snapshot: _core.Snapshot, visible: _core.Bitmask, first: int, most: int) -> _arrays.Ids:
-    """Numbers of the first ``most`` readable rows from row ``first`` on."""
-    found: list[_arrays.Ids] = [np.empty(0, dtype=np.int64)]
-    wanted = most
-    live = snapshot.live()  # numbers that no row has count as removed
-    while first < snapshot.rows and wanted > 0:
-        rows = np.arange(first, min(first + max(wanted, _WINDOW), snapshot.rows), dtype=np.int64)
-        found.append(rows[visible.test(rows) & live.test(rows)][:wanted])
-        wanted -= len(found[-1])
-        first = int(rows[-1]) + 1
-    return np.concatenate(found)

@@ -27,7 +27,9 @@ class CodedIndex(VectorReader):
         exactly is measured once, in this call.
 
         Codes and the centre they refer to are shared by all rows: what a search with a recall below 1 finds may depend
-        on rows that its caller cannot read. They are not saved: train an index again that was loaded.
+        on rows that its caller cannot read. :meth:`DenseIndex.save` keeps them, with what was measured. Costs count
+        where they were measured, by instruction set and processor; loaded elsewhere an index has none, in its
+        ``stats()`` neither, until the first search with a recall below 1 measures them. A ``plan=`` needs none.
 
         Args:
             codes: ``"binary"``: the signs of a row's components after a random rotation (RaBitQ: Gao and Long, SIGMOD

@@ -13,7 +13,7 @@ import pytest
 
 import evidex
 from collections_examples import HashEncoder
-from evidex import AccessError, Collection, CollectionSnapshot, DenseIndex, Policy
+from evidex import AccessError, Collection, CollectionSnapshot, DenseIndex, Policy, SparseIndex
 from evidex.integrations.hnswlib import HnswIndex
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "security.md").read_text(encoding="utf-8")
@@ -22,7 +22,7 @@ ROWS = [line.split("|")[1] for line in SECTION.splitlines() if line.startswith("
 LISTED = set(re.findall(r"`(\w+\.\w+)", "\n".join(ROWS)))
 # The paragraph below the table: configuration and writing.
 ELSEWHERE = set(re.findall(r"`([\w.]+)`", SECTION.rsplit("\n| ", 1)[1].split("\n\n", 1)[1]))
-GUARDED = (DenseIndex, Collection, CollectionSnapshot, HnswIndex, evidex.AllowMask, Policy)
+GUARDED = (DenseIndex, SparseIndex, Collection, CollectionSnapshot, HnswIndex, evidex.AllowMask, Policy)
 
 
 def members(kind: type) -> dict[str, Any]:
@@ -44,7 +44,9 @@ def test_every_reading_function_is_in_the_table() -> None:
     """Seen to fail with the row of ``radius`` taken out of the page."""
     # Of rules, not of rows; a mask's bits are the application's.
     harmless = {"AllowMask.layout", "AllowMask.bits", "AllowMask.require_layout", "Policy.decide", "Policy.numbers"}
-    harmless |= {f"Policy.{name}" for name in ("generation", "ranks", "rules", "add", "keep", "apply_change")}
+    harmless |= {
+        f"Policy.{name}" for name in ("generation", "ranks", "rules", "add", "keep", "apply_change", "of_tenant")
+    }
     assert set(unknown(GUARDED)) - harmless == set()
 
 
@@ -83,6 +85,10 @@ CALLS: dict[str, Any] = {
     "items": lambda index: index.items(),
     "stats": lambda index: index.stats(),
 }
+OF_WORDS: dict[str, Any] = {name: CALLS[name] for name in ("ids", "count", "stats")} | {
+    "search": lambda index: index.search("text"),
+    "explain": lambda index: index.explain("text"),
+}
 OF_DOCUMENTS: dict[str, Any] = CALLS | {
     "retrieve": lambda kb: kb.retrieve("anything?"),
     "get_chunk": lambda kb: kb.get_chunk("0" * 64),
@@ -94,6 +100,13 @@ def an_index() -> DenseIndex:
     policy = Policy()
     index = DenseIndex(3, policy=policy)
     index.add([1], np.eye(3)[:1], policy.rule("t", allow={"g"}))
+    return index
+
+
+def words() -> SparseIndex:
+    policy = Policy()
+    index = SparseIndex(policy=policy)
+    index.add([1], ["text"], policy.rule("t", allow={"g"}))
     return index
 
 
@@ -118,6 +131,7 @@ def a_graph() -> HnswIndex:
 
 MADE: dict[type, tuple[Any, dict[str, Any]]] = {
     DenseIndex: (an_index, CALLS),
+    SparseIndex: (words, OF_WORDS),
     Collection: (a_collection, OF_DOCUMENTS),
     CollectionSnapshot: (a_snapshot, OF_DOCUMENTS),
     HnswIndex: (a_graph, {name: CALLS[name] for name in ("search", "explain")}),

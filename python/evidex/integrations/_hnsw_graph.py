@@ -40,6 +40,8 @@ class Reach:
         """Row numbers of a snapshot that the graph may lack, removed ones included."""
         if snapshot.layout != self.layout:
             return np.arange(snapshot.rows, dtype=np.int64)
+        if snapshot.rows <= self.rows:
+            return self.lacking
         return np.concatenate([self.lacking, np.arange(self.rows, snapshot.rows, dtype=np.int64)])
 
 

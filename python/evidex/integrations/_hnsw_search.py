@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -27,6 +28,9 @@ _LEAST_PART = 4  # a beam must hold ef_search / 4 permitted rows; where the mask
 _WIDER = 4
 _MASK_BYTES = 64 * 2**20  # of candidates' masks at a time
 _WIDEST_PADDING = 65536  # as in the core
+
+_NO_NUMBERS = np.empty(0, dtype=np.uint32)
+_NOTHING = _core.Bitmask.from_rows(0, np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,20 +94,21 @@ def answered(
         for number, queries in _sharing(asked.mask_of, nq)
     ]
     walks = [(queries, walk) for queries, walk in walks if walk.pays(walk.width)]
-    if walks:  # The core looks at queries before the graph does, and an empty mask costs it nothing.
-        nothing = _core.Bitmask.from_rows(0, np.empty(0, dtype=np.int64))
-        snapshot.search(asked.vectors, 0, [nothing], np.empty(0, dtype=np.uint32), asked.threads, False)
+    if not walks:
+        return _without_graph(snapshot, asked, permitted, plan)
+    # The core looks at queries before the graph does, and an empty mask costs it nothing.
+    snapshot.search(asked.vectors, 0, [_NOTHING], _NO_NUMBERS, asked.threads, False)
     exact = np.full(nq, True)
     found = [answer for queries, walk in walks for answer in walk.answers(queries)]
     for queries, _ in found:
         exact[queries] = False
     plans = {GRAPH_PLAN} if found else set()
     alone = np.flatnonzero(exact)
-    if len(alone) or nq == 0:
+    if len(alone):
         mask_of = asked.mask_of[alone] if len(asked.mask_of) else asked.mask_of
         answer = snapshot.search(asked.vectors[alone], asked.k, asked.masks, mask_of, asked.threads, False)
         found.append((alone, answer))
-        plans |= {plan(answer.masks[number]) for number in set(mask_of.tolist() or [0])}
+        plans |= _plans(answer, mask_of, plan)
     ids, scores, counts, rows = _together(nq, asked.k, found)
     return Answer(
         ids=ids,
@@ -117,6 +122,30 @@ def answered(
         workers=max((answer.workers for _, answer in found), default=1),
         abandoned=any(answer.abandoned > 0 for _, answer in found),
     )
+
+
+def _without_graph(
+    snapshot: _core.Snapshot, asked: Asked, permitted: list[int], plan: Callable[[_core.MaskPlan], str]
+) -> Answer:
+    """As the index answers: what is asked of it under selective masks should cost what that costs."""
+    answer = snapshot.search(asked.vectors, asked.k, asked.masks, asked.mask_of, asked.threads, False)
+    return Answer(
+        ids=answer.ids,
+        scores=answer.scores,
+        counts=answer.counts,
+        rows=answer.rows,
+        exact=answer.certified,
+        permitted=permitted,
+        plans=sorted(_plans(answer, asked.mask_of, plan)),
+        widest=0,
+        workers=answer.workers,
+        abandoned=answer.abandoned > 0,
+    )
+
+
+def _plans(answer: _core.Answer, mask_of: _Numbers, plan: Callable[[_core.MaskPlan], str]) -> set[str]:
+    """What the ways are called that an exact search went."""
+    return {plan(answer.masks[number]) for number in set(mask_of.tolist() or [0])}
 
 
 class _Walk:
@@ -133,15 +162,20 @@ class _Walk:
     ) -> None:
         self._graph, self._store, self._snapshot = graph, store, snapshot
         self._asked, self._mask, self._permitted = asked, asked.masks[number], permitted
-        beside = graph.reach.beside(snapshot)
-        self._beside = beside[snapshot.readable(self._mask, beside)] if len(beside) else beside
         self._needed = min(asked.k, permitted)
         self.width = -(-max(asked.ef, self._needed) * snapshot.live_rows // max(permitted, 1))
         self.widest = 0
 
+    @cached_property
+    def _beside(self) -> _arrays.Ids:
+        """Permitted rows that the graph may lack."""
+        beside = self._graph.reach.beside(self._snapshot)
+        return beside[self._snapshot.readable(self._mask, beside)] if len(beside) else beside
+
     def pays(self, width: int) -> bool:
         """Whether a beam and the rows beside it cost less than all permitted rows."""
-        return self._needed > 0 and _ROWS_PER_CANDIDATE * width + len(self._beside) < self._permitted
+        left = self._permitted - _ROWS_PER_CANDIDATE * width
+        return self._needed > 0 and left > 0 and len(self._beside) < left
 
     def answers(self, queries: _arrays.Ids) -> Iterator[tuple[_arrays.Ids, _core.Answer]]:
         """The best candidates of those of the queries for which the graph is the better way."""

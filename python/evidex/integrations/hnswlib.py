@@ -13,10 +13,10 @@ import numpy.typing as npt
 
 from .. import _arrays, _checks, _core
 from ..access import UNRESTRICTED, Caller
+from ..answers import Allow, Where, Whole
 from ..errors import InvalidInput
 from ..hits import Explanation, Hits
 from ..index import DenseIndex
-from ..reading import Allow, Where, Whole
 from ._hnsw_graph import Graph, new_graph, require_graph
 from ._hnsw_search import Answer, Asked, answered
 
@@ -213,8 +213,9 @@ class HnswIndex:
 
         answer = guard.settled(snapshot, principal, run, _rows)
         hits = Hits(answer.ids, answer.scores, answer.counts, answer.exact, most)
-        found, scored = [ids for ids, _ in hits], [scores for _, scores in hits]
-        index._record(action, snapshot, principal, plan=", ".join(answer.plans), k=most, ids=found, scores=scored)
+        if index._log is not None:
+            found, scored = [ids for ids, _ in hits], [scores for _, scores in hits]
+            index._record(action, snapshot, principal, plan=", ".join(answer.plans), k=most, ids=found, scores=scored)
         return hits, snapshot, answer
 
 

@@ -163,7 +163,9 @@ class Collection(CollectionWriter):
                 self._catalog.set_meta("generation", 0)
                 self._catalog.set_meta("rights", 0)
         if self._catalog.meta("kind") != "collection":
-            raise InvalidInput(f"path: {self._folder!r} holds an index, not a collection; use DenseIndex.load")
+            raise InvalidInput(
+                f"path: {self._folder!r} holds an index, not a collection; use DenseIndex.load or SparseIndex.load"
+            )
         stored = Settings.from_json(self._catalog.json(self._catalog.meta("settings"), "settings"), self._catalog.path)
         self._require(stored, dim, metric, codec, columns)
         if identity is not None:

@@ -11,11 +11,12 @@ import numpy as np
 from .. import _checks
 from .._arrays import Ids
 from ..access import Caller
+from ..answers import Allow, Where, Whole
 from ..audit import RetrievalLog
 from ..encoders import Encoder
 from ..errors import CorruptFile, InvalidInput, NotFound
 from ..hits import Hits
-from ..reading import Allow, VectorReader, Where, Whole
+from ..reading import VectorReader
 from ..stored import Pinned
 from ..text.identity import row_id
 from ..types import Chunk, Evidence

@@ -5,29 +5,64 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from .. import _arrays, _checks, _core
 from ..access import ANY_IN_TENANT, Policy
+from ..codes import Codes
 from ..columns import Columns
 from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
+from . import npy
 from .catalog import Catalog
 from .entries import keep_reference, keep_segment, living_segments, next_number, reference
 from .files import WriterLock, create_folder, require_folder
 from .rights import parts_json
+from .saved_codes import CodesToSave, kept_codes
 from .segments import FolderSegments, Layout
 from .settings import Settings
 from .snapshot import lease_if_possible
 
-__all__ = ["Saved", "folder_of", "load", "save"]
+__all__ = ["SPARSE", "Beside", "Piece", "Saved", "folder_of", "load", "save"]
 
+SPARSE = "sparse index"
+"""What the catalog calls one with postings beside its rows."""
+
+_INDEX = "index"
+_CLASSES = {_INDEX: "DenseIndex", SPARSE: "SparseIndex"}
+_BESIDE = "beside"
 _ROWS = 2**18  # of a segment
 _VALUES = 2**16  # of a column that are kept together
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What an index of another kind than DenseIndex keeps beside its rows.
+
+    Attributes:
+        kind: What it is called in the catalog.
+        said: Text that belongs to it as a whole.
+        of: The bytes of rows, given their numbers.
+    """
+
+    kind: str
+    said: str
+    of: Callable[[_arrays.Ids], npt.NDArray[np.uint8]]
+
+
+class Piece(NamedTuple):
+    """Bytes that were saved beside the ``rows`` rows from ``first`` on: those of a file behind its header."""
+
+    first: int
+    rows: int
+    path: str
+    size: int
+    offset: int = npy.HEADER_BYTES
 
 
 @dataclass(slots=True)
@@ -40,6 +75,10 @@ class Saved:
     policy: Policy | None
     snapshot: _core.Snapshot
     columns: Columns | None = None
+    codes: dict[str, Codes] = field(default_factory=dict)
+    beside: Beside | None = None
+    said: str = ""
+    pieces: tuple[Piece, ...] = ()
     _rows: _arrays.Ids = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,9 +120,11 @@ def save(path: object, saved: Saved) -> None:
 
 def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
     segments = FolderSegments(folder, Layout(saved.settings.dim, saved.settings.codec))
+    coded = [CodesToSave(codes, saved.snapshot, saved.rows) for codes in saved.codes.values()]
     there = catalog.has_schema()
+    kind = _INDEX if saved.beside is None else saved.beside.kind
     if there:
-        _require_index(catalog, folder)
+        _require_index(catalog, folder, kind)
     with catalog.changing():
         if not there:
             catalog.create_schema()
@@ -101,16 +142,24 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
             rows = saved.rows[start : start + _ROWS]
             rules = saved.snapshot.rules_of(rows)
             rules = np.where(rules == _core.NO_RULE, rules, rules + 1).astype(np.uint32)
-            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules), generation)
+            beside = {name: array for codes in coded for name, array in codes.blocks(start, start + _ROWS).items()}
+            if saved.beside is not None:
+                beside[_BESIDE] = saved.beside.of(rows)
+                catalog.set_meta(f"{_BESIDE} {number}", len(beside[_BESIDE]))
+            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules, beside), generation)
             number += 1
         keep_reference(catalog, saved.snapshot.reference)
+        for codes in coded:
+            codes.keep(catalog)
         values: dict[str, object] = {
-            "kind": "index",
+            "kind": kind,
             "settings": saved.settings.to_json(),
             "generation": generation,
             "prescan": int(saved.prescan),
             "next_id": str(saved.store.next_id),
         }
+        if saved.beside is not None:
+            values["said"] = saved.beside.said
         for key, value in [*values.items(), *_column_values(saved)]:
             catalog.set_meta(key, value)
     segments.remove_others({one.number for one in living_segments(catalog)})
@@ -124,13 +173,13 @@ def _column_values(saved: Saved) -> Iterator[tuple[str, str]]:
         yield f"values {start}", json.dumps({name: [_plain(one) for one in column] for name, column in values.items()})
 
 
-def load(path: object, policy: Policy | None) -> Saved:
-    """Maps an index that was saved.
+def load(path: object, policy: Policy | None, kind: str = _INDEX) -> Saved:
+    """Maps an index of a kind that was saved.
 
     Raises:
         MissingStore: If nothing was saved there.
         AccessError: If it has rules and no policy was given.
-        InvalidInput: If it has none and a policy was given, or a collection lies there.
+        InvalidInput: If it has none and a policy was given, or something else lies there.
         CorruptFile, VersionMismatch: If its files are damaged, or newer than this version.
     """
     folder = folder_of(path)
@@ -140,7 +189,7 @@ def load(path: object, policy: Policy | None) -> Saved:
         catalog = Catalog(folder, write=False)
         try:
             with catalog.reading():
-                return _read(folder, catalog, policy)
+                return _read(folder, catalog, policy, kind)
         finally:
             catalog.close()
     finally:
@@ -148,11 +197,12 @@ def load(path: object, policy: Policy | None) -> Saved:
             lease.release()
 
 
-def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
+def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Saved:
     if not catalog.has_schema():
         raise MissingStore(f"path: {folder!r} holds no index yet")
-    _require_index(catalog, folder)
-    settings = Settings.from_json(catalog.json(catalog.meta("settings"), "settings"), catalog.path)
+    _require_index(catalog, folder, kind)
+    said = catalog.json(catalog.meta("settings"), "settings")
+    settings = Settings.from_json(said, catalog.path, vectors=kind == _INDEX)
     if policy is not None and not isinstance(policy, Policy):
         raise InvalidInput(f"policy: expected a Policy, or None for an open index, got {policy!r}")
     if settings.guarded and policy is None:
@@ -165,7 +215,8 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
     numbers = _rules(catalog, policy)
     segments = FolderSegments(folder, Layout(settings.dim, settings.codec))
     columns = settings.new_columns()
-    done = 0
+    coded = kept_codes(catalog)
+    pieces, done = [], 0
     for one in living_segments(catalog):
         segment, rules = segments.open(one, components)
         known = np.full(len(rules), _core.NO_RULE, dtype=np.uint32)
@@ -175,6 +226,11 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
             first = store.attach(segment, known)
         except InvalidInput as error:
             raise CorruptFile(f"{catalog.path}: segment {one.number}: {error}") from error
+        for codes in coded:
+            codes.take(segments, one)
+        if kind != _INDEX:
+            size = catalog.counter(f"{_BESIDE} {one.number}")
+            pieces.append(Piece(first, segment.rows, segments.checked(one, _BESIDE, size), size))
         if columns is not None:
             _read_columns(catalog, columns, done, segment.rows, first)
         done += segment.rows
@@ -182,7 +238,12 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None) -> Saved:
     if not isinstance(next_id, str) or not next_id.isdigit() or int(next_id) > 2**63:
         raise CorruptFile(f"{catalog.path}: next_id is {next_id!r}; restore the file from a copy")
     store.skip_ids(int(next_id))
-    return Saved(settings, store, prescan, policy, store.snapshot(), columns)
+    text = catalog.meta("said") if kind != _INDEX else ""
+    if not isinstance(text, str):
+        raise CorruptFile(f"{catalog.path}: said is {text!r}; restore the file from a copy")
+    snapshot = store.snapshot()
+    found = {codes.kind: codes.mapped(snapshot) for codes in coded}
+    return Saved(settings, store, prescan, policy, snapshot, columns, found, None, text, tuple(pieces))
 
 
 def _rules(catalog: Catalog, policy: Policy | None) -> Any:
@@ -223,6 +284,10 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, date) else value
 
 
-def _require_index(catalog: Catalog, folder: str) -> None:
-    if catalog.meta("kind") != "index":
-        raise InvalidInput(f"path: {folder!r} holds a collection, not an index; open it with Collection.open")
+def _require_index(catalog: Catalog, folder: str, kind: str) -> None:
+    found = catalog.meta("kind")
+    if found == kind:
+        return
+    if found in _CLASSES:
+        raise InvalidInput(f"path: {folder!r} holds another kind of index; use {_CLASSES[found]}.load")
+    raise InvalidInput(f"path: {folder!r} holds a collection, not an index; open it with Collection.open")

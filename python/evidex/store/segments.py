@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -21,6 +21,7 @@ from .files import sync_folder
 __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "Stored"]
 
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
+Arrays: TypeAlias = "dict[str, tuple[np.dtype[Any], tuple[int, ...]]]"
 
 _VECTOR_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
@@ -33,15 +34,15 @@ class Layout:
     dim: int
     codec: str
 
-    def arrays(self, rows: int, coded: bool) -> dict[str, tuple[np.dtype[Any], tuple[int, ...]]]:
+    def arrays(self, rows: int, coded: bool) -> Arrays:
         """Dtype and shape of each file of a segment."""
         number = np.dtype("<i8")
-        found: dict[str, tuple[np.dtype[Any], tuple[int, ...]]] = {
+        found: Arrays = {
             "ids": (number, (rows,)),
             "groups": (number, (rows,)),
             "rules": (np.dtype("<u4"), (rows,)),
         }
-        if self.codec in _VECTOR_TYPES:
+        if self.codec in _VECTOR_TYPES and self.dim > 0:
             found["vectors"] = (_VECTOR_TYPES[self.codec], (rows, self.dim))
         if coded:
             half = (rows, _core.plane_bytes(self.dim))
@@ -120,15 +121,17 @@ class FolderSegments:
         self._folder = os.path.join(folder, "segments")
         self._layout = layout
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules) -> Stored:
-        """Writes the files; they are durable when this returns.
+    def write(
+        self, number: int, segment: _core.Segment, rules: Rules, beside: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> Stored:
+        """Writes the files, and other arrays beside them; they are durable when this returns.
 
         Raises:
             NotStored: If they cannot be written.
         """
         path = self._path(number)
         unfinished = path + ".tmp"
-        arrays = {**segment.arrays(), "rules": rules}
+        arrays = {**segment.arrays(), "rules": rules, **(beside or {})}
         digests = {}
         try:
             for old in (path, unfinished):
@@ -166,6 +169,27 @@ class FolderSegments:
         segment = _core.Segment.mapped(self._layout.dim, number, stored.rows, paths, npy.HEADER_BYTES, given)
         return segment, rules
 
+    def beside(self, stored: Stored, kinds: Arrays) -> dict[str, str]:
+        """Paths of other arrays in a segment's folder, about to be mapped: their headers are checked.
+
+        Raises:
+            CorruptFile: As :meth:`open`.
+        """
+        paths = dict(self._paths(stored, kinds))
+        for name, (dtype, shape) in kinds.items():
+            npy.check(paths[name], dtype, shape)
+        return paths
+
+    def checked(self, stored: Stored, name: str, size: int) -> str:
+        """The file of ``size`` bytes that were written beside a segment, every one of them read.
+
+        Raises:
+            CorruptFile: If they are not what was written.
+        """
+        path = self.beside(stored, {name: (np.dtype(np.uint8), (size,))})[name]
+        _require_digest(path, stored.digests[name])
+        return path
+
     def verify(self, stored: Stored) -> None:
         """Reads every byte.
 
@@ -173,14 +197,7 @@ class FolderSegments:
             CorruptFile: If a file is not what was written.
         """
         for name, path in self._paths(stored):
-            digest = hashlib.sha256()
-            try:
-                for piece in npy.pieces(path):
-                    digest.update(piece)
-            except OSError as error:
-                raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
-            if digest.hexdigest() != stored.digests[name]:
-                raise CorruptFile(f"{path}: its bytes are not those that were written; restore the file from a copy")
+            _require_digest(path, stored.digests[name])
 
     def remove_others(self, numbers: set[int]) -> None:
         """Deletes all segments but these, and what crashes left."""
@@ -198,11 +215,22 @@ class FolderSegments:
     def _path(self, number: int) -> str:
         return os.path.join(self._folder, f"{number:08d}")
 
-    def _paths(self, stored: Stored) -> Iterator[tuple[str, str]]:
+    def _paths(self, stored: Stored, kinds: Arrays | None = None) -> Iterator[tuple[str, str]]:
         path = self._path(stored.number)
         if os.path.islink(path):
             raise CorruptFile(f"{path}: expected a folder, not a link to one")
-        for name in self._layout.arrays(stored.rows, stored.coded):
+        for name in self._layout.arrays(stored.rows, stored.coded) if kinds is None else kinds:
             if not isinstance(stored.digests.get(name), str):
                 raise CorruptFile(f"{path}: the catalog has no checksum of {name}.npy")
             yield name, os.path.join(path, f"{name}.npy")
+
+
+def _require_digest(path: str, expected: str) -> None:
+    digest = hashlib.sha256()
+    try:
+        for piece in npy.pieces(path):
+            digest.update(piece)
+    except OSError as error:
+        raise CorruptFile(f"{path}: cannot be read: {error.strerror}") from error
+    if digest.hexdigest() != expected:
+        raise CorruptFile(f"{path}: its bytes are not those that were written; restore the file from a copy")

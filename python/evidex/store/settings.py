@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import date
 from typing import Any
 
@@ -102,6 +102,15 @@ class Settings:
         types = {} if columns is None else {name: kind.__name__ for name, kind in columns.types.items()}
         return cls(number, _METRICS[metric], codec, guarded, types, identity)
 
+    @classmethod
+    def without_vectors(cls, guarded: bool, columns: Columns | None) -> Settings:
+        """Those of rows that have none.
+
+        Raises:
+            InvalidInput: As :meth:`of`, for columns.
+        """
+        return replace(cls.of(1, "inner_product", "float32", guarded, columns, None), dim=0)
+
     @property
     def unit_rows(self) -> bool:
         """Whether rows are divided by their norm."""
@@ -176,8 +185,8 @@ class Settings:
         )
 
     @classmethod
-    def from_json(cls, given: Any, path: str) -> Settings:
-        """From the catalog.
+    def from_json(cls, given: Any, path: str, *, vectors: bool = True) -> Settings:
+        """From the catalog; without ``vectors`` those of rows that have none.
 
         Raises:
             CorruptFile: If it is not what :meth:`to_json` makes.
@@ -187,7 +196,7 @@ class Settings:
             found = cls(given["dim"], given["metric"], given["codec"], given["guarded"], given["columns"], encoder)
             sound = (
                 type(found.dim) is int
-                and 1 <= found.dim <= 2**20
+                and (1 if vectors else 0) <= found.dim <= (2**20 if vectors else 0)
                 and found.metric in _METRICS
                 and found.codec in _CODECS
                 and isinstance(found.guarded, bool)

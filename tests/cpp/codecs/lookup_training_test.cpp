@@ -67,3 +67,44 @@ TEST(constant_rows_and_few_distinct_ones) {
   for (std::size_t i = 0; i < std::size_t{300} * 8; ++i) two.push_back(i / 8 % 2 == 0 ? 1.0F : -1.0F);
   for (const float centroid : learn(LookupKind::pq4, two, 8, 1).centroids) CHECK(std::isfinite(centroid));
 }
+
+TEST(what_was_learnt_is_made_again_from_what_decides_it) {
+  // Seen red with a seed that is not passed on, and half squares left at zero.
+  Random random(check::seed(), "known");
+  std::vector<float> rows;
+  for (std::size_t i = 0; i < std::size_t{400} * 50; ++i) rows.push_back(random.real());
+  for (const LookupKind kind : {LookupKind::binary, LookupKind::pq4}) {
+    const auto made = learn(kind, rows, 50, 9);
+    const auto known = codecs::known_lookup(kind, made.metric, made.reference,
+                                            kind == LookupKind::pq4 ? made.centroids : std::vector<float>(), 9);
+    CHECK(made.centroids == known.centroids);
+    CHECK(made.half_squares == known.half_squares);
+    CHECK_EQ(made.positions, known.positions);
+    std::vector<float> one(made.components());
+    std::vector<float> two(made.components());
+    codecs::to_components(made, rows.data(), true, one.data());
+    codecs::to_components(known, rows.data(), true, two.data());
+    CHECK(one == two);
+  }
+}
+
+TEST(what_no_rows_lead_to_is_refused) {
+  const kernels::Metric& metric = kernels::kMetrics[0];
+  const std::vector<float> reference(8, 1.0F);
+  const std::vector<float> right(std::size_t{8} * 4 * 16, 1.0F);
+  (void)codecs::known_lookup(LookupKind::pq4, metric, reference, right, 1);
+  for (const float wrong : {std::nanf(""), INFINITY, -3e38F}) {
+    std::vector<float> centroids = right;
+    centroids[70] = wrong;
+    CHECK_THROWS(codecs::known_lookup(LookupKind::pq4, metric, reference, centroids, 1), InvalidInput, "centroids");
+    std::vector<float> other = reference;
+    other[7] = wrong;
+    CHECK_THROWS(codecs::known_lookup(LookupKind::binary, metric, other, {}, 1), InvalidInput, "reference");
+  }
+  const std::span<const float> all(right);
+  CHECK_THROWS(codecs::known_lookup(LookupKind::pq4, metric, reference, all.first(511), 1), InvalidInput, "512");
+  CHECK_THROWS(codecs::known_lookup(LookupKind::binary, metric, reference, all, 1), InvalidInput, "expected 0");
+  CHECK_THROWS(codecs::known_lookup(LookupKind::binary, metric, {}, {}, 1), InvalidInput, "1 to 8448");
+  const std::vector<float> wide(8449);
+  CHECK_THROWS(codecs::known_lookup(LookupKind::binary, metric, wide, {}, 1), InvalidInput, "this has 8449");
+}

@@ -2,6 +2,7 @@
 #include "cpu/features.hpp"
 
 #include <set>
+#include <string>
 #include <string_view>
 
 #include "check.hpp"
@@ -19,6 +20,15 @@ TEST(features_agree_with_the_compilers_own_detection) {
   CHECK_EQ(cpu::features() & (cpu::kAvx2 | cpu::kFma), 0U);
 #endif
   CHECK_EQ(cpu::features(), cpu::features());
+}
+
+TEST(the_processor_has_a_name_that_can_be_printed) {
+  const std::string name = cpu::processor_name();
+  CHECK_EQ(name, cpu::processor_name());
+#if defined(__x86_64__)
+  CHECK(!name.empty());
+#endif
+  for (const char c : name) CHECK(c >= ' ' && c <= '~');
 }
 
 TEST(the_list_ends_with_scalar_and_names_each_set_once) {

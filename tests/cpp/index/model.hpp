@@ -56,7 +56,8 @@ inline Rows random_rows(std::size_t n, std::size_t dim, std::int64_t id_range, R
   }
   for (std::size_t i = 0; i < n * dim; ++i) rows.vectors.push_back(few_values ? random.whole(1) : random.real());
   // Under cosine no row may be all zeros.
-  for (std::size_t r = 0; r < n; ++r) rows.vectors[r * dim + random.below(dim)] = random.one_in(2) ? 1.0F : -1.0F;
+  for (std::size_t r = 0; dim > 0 && r < n; ++r)
+    rows.vectors[r * dim + random.below(dim)] = random.one_in(2) ? 1.0F : -1.0F;
   rows.give_rules();
   return rows;
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "index/sparse_counts.hpp"
+
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include "index/sparse_ranking.hpp"
+
+namespace evidex::index {
+namespace {
+
+using postings::ListReader;
+using postings::Numbers;
+
+}  // namespace
+
+PartCounts::PartCounts(std::shared_ptr<const postings::Postings> of, std::vector<std::uint64_t> bits)
+    : of_(std::move(of)), bits_(std::move(bits)) {
+  for (const std::uint64_t word : bits_) rows_ += static_cast<std::size_t>(std::popcount(word));
+  if (of_->weighted()) return;
+  if (rows_ == of_->rows()) {
+    length_ = of_->length();
+    return;
+  }
+  const std::uint32_t* lengths = of_->lengths().data();
+  for (std::size_t i = 0; i < bits_.size(); ++i, lengths += 64) {
+    for (std::uint64_t word = bits_[i]; word != 0; word &= word - 1) length_ += lengths[std::countr_zero(word)];
+  }
+}
+
+std::size_t PartCounts::df(std::string_view term) const {
+  const std::size_t number = of_->find(term);
+  if (number == postings::Postings::kNone) return 0;
+  if (rows_ == of_->rows()) return of_->list(number).size();
+  const std::lock_guard guard(lock_);
+  if (const auto found = counted_.find(number); found != counted_.end()) return found->second;
+  return counted_.emplace(number, count(number)).first->second;
+}
+
+std::size_t PartCounts::count(std::size_t term) const {
+  const ListReader list = of_->list(term);
+  Numbers rows;
+  std::size_t found = 0;
+  for (std::size_t b = 0; b < list.blocks(); ++b) {
+    list.rows(b, rows);
+    const std::size_t size = list.size_of(b);
+    for (std::size_t i = 0; i < size; ++i) found += (bits_[rows[i] / 64] >> (rows[i] % 64)) & 1;
+  }
+  return found;
+}
+
+SparseCounts::SparseCounts(const SparseView& view, const search::Bitmask& mask, const SparseCounts* before)
+    : norms_(view.parts.size()) {
+  for (const SparsePart& part : view.parts) {
+    const std::size_t rows = part.postings->rows();
+    std::vector<std::uint64_t> bits((rows + 63) / 64);
+    if (rows != 0) permitted_bits(*view.snapshot, mask, part.begin, rows, bits.data());
+    std::shared_ptr<const PartCounts> counts;
+    if (before != nullptr) {
+      for (const auto& known : before->parts_) {
+        if (known->same(part.postings.get(), bits)) counts = known;
+      }
+    }
+    if (!counts) counts = std::make_shared<const PartCounts>(part.postings, std::move(bits));
+    rows_ += counts->rows();
+    length_ += counts->length();
+    parts_.push_back(std::move(counts));
+  }
+}
+
+std::size_t SparseCounts::df(std::string_view term) const {
+  std::size_t found = 0;
+  for (const auto& part : parts_) found += part->df(term);
+  return found;
+}
+
+const std::vector<double>& SparseCounts::norms(const SparseView& view, std::size_t part) const {
+  const std::lock_guard guard(lock_);
+  if (norms_[part]) return *norms_[part];
+  const postings::Postings& of = *view.parts[part].postings;
+  auto squares = std::make_unique<std::vector<double>>(of.rows());
+  Numbers rows;
+  Numbers values;
+  for (std::size_t term = 0; term < of.terms(); ++term) {
+    const std::size_t df = this->df(of.term(term));
+    if (df == 0) continue;  // only in rows that nobody here reads
+    const double idf = inverse_frequency(rows_, df);
+    const ListReader list = of.list(term);
+    for (std::size_t b = 0; b < list.blocks(); ++b) {
+      list.rows(b, rows);
+      list.values(b, values);
+      for (std::size_t i = 0; i < list.size_of(b); ++i) {
+        const double weight = times(values[i]) * idf;
+        (*squares)[rows[i]] += weight * weight;
+      }
+    }
+  }
+  for (double& square : *squares) square = std::sqrt(square);
+  norms_[part] = std::move(squares);
+  return *norms_[part];
+}
+
+}  // namespace evidex::index

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "index/sparse_scan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "index/sparse_cursor.hpp"
+#include "index/sparse_scorers.hpp"
+
+namespace evidex::index {
+namespace {
+
+using postings::Bounds;
+using search::Hit;
+using search::TopK;
+
+constexpr std::size_t kWords = kSparseWindow / 64;
+/// A window whose permitted rows are fewer is scored through its mask, row by row.
+constexpr std::size_t kFewPermitted = kSparseWindow / 4;
+
+/// Looking rows up in a list that has fewer of all rows costs more than adding all of it (benchmarks/NOTES.md).
+constexpr std::size_t kWorthPassing = 8;
+
+template <class Scorer>
+class Scan {
+ public:
+  Scan(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Scorer& scorer,
+       SparseScratch& scratch, TopK& best)
+      : snapshot_(*view.snapshot),
+        begin_(view.parts[range.part].begin),
+        rows_(view.parts[range.part].postings->rows()),
+        range_(range),
+        scorer_(scorer),
+        sums_(scratch.sums.data()),
+        best_(best),
+        grouped_(best.grouped()) {
+    const postings::Postings& part = *view.parts[range.part].postings;
+    cursors_.reserve(query.terms.size());
+    for (const SparseTerm& term : query.terms) {
+      const std::size_t number = part.find(term.term);
+      if (number != postings::Postings::kNone) cursors_.emplace_back(part.list(number), term.weight, term.idf);
+    }
+  }
+
+  void run(const search::Bitmask& mask, Stop& stop) {
+    if (cursors_.empty()) return;
+    everything_ = mask.count() == snapshot_.rows && snapshot_.dead_rows == 0;
+    for (first_ = range_.begin; first_ < range_.end; first_ += kSparseWindow) {
+      stop.throw_if_requested();
+      end_ = static_cast<std::uint32_t>(std::min(range_.end, first_ + kSparseWindow));
+      if (permit(mask) && find_active()) window();
+    }
+  }
+
+ private:
+  struct Candidate {
+    double sum;
+    std::uint32_t row;
+  };
+  struct Scored {
+    float score;
+    std::uint32_t row;
+  };
+  struct Optional {
+    SparseCursor* cursor;
+    double together;  // its bound and those of the ones after it
+  };
+
+  bool permit(const search::Bitmask& mask) {
+    few_permitted_ = false;
+    if (!everything_ || end_ - first_ < kSparseWindow) {
+      if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
+      count_permitted();
+      return true;
+    }
+    permitted_.fill(~std::uint64_t{0});
+    return true;
+  }
+
+  void count_permitted() {
+    std::size_t permitted = 0;
+    for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) {
+      permitted += static_cast<std::size_t>(std::popcount(permitted_[i]));
+    }
+    few_permitted_ = permitted < kFewPermitted;
+  }
+
+  /// The terms that have rows in the window; those from essential_ on must be read to find every hit.
+  bool find_active() {
+    active_.clear();
+    for (SparseCursor& cursor : cursors_) {
+      if (cursor.seek(static_cast<std::uint32_t>(first_)) && cursor.row() < end_) active_.push_back(&cursor);
+    }
+    optional_.clear();
+    if constexpr (Scorer::kPrunes) {
+      least_ = least_sum();
+      double all = 0;
+      for (SparseCursor* cursor : active_) {
+        cursor->bound = 0;
+        cursor->each_bound_below(
+            end_, [&](const Bounds& of) { cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of)); });
+        all += cursor->bound;
+      }
+      if (all < least_) return false;
+      split_active();
+    }
+    return !active_.empty();
+  }
+
+  /// Takes out the terms that even together cannot make a row a hit: the optional ones, best first.
+  void split_active() {
+    order_ = active_;
+    std::sort(order_.begin(), order_.end(),
+              [](const SparseCursor* a, const SparseCursor* b) { return a->bound < b->bound; });
+    double together = 0;
+    for (SparseCursor* cursor : order_) {
+      if (cursor->size() < rows_ / kWorthPassing) continue;
+      together += cursor->bound;
+      if (together >= least_) break;
+      optional_.push_back({cursor, together});
+    }
+    std::reverse(optional_.begin(), optional_.end());
+    std::erase_if(active_, [&](const SparseCursor* cursor) {
+      return std::any_of(optional_.begin(), optional_.end(), [&](const Optional& one) { return one.cursor == cursor; });
+    });
+  }
+
+  /// A smaller sum cannot enter. It is the least double that becomes the threshold when it is rounded, or less.
+  double least_sum() const noexcept {
+    const float threshold = best_.threshold();
+    if (threshold == -std::numeric_limits<float>::infinity()) return -std::numeric_limits<double>::infinity();
+    const float below = std::nextafter(threshold, -std::numeric_limits<float>::infinity());
+    return (static_cast<double>(below) + static_cast<double>(threshold)) / 2;
+  }
+
+  void window() {
+    for (SparseCursor* cursor : active_) few_permitted_ ? add_permitted(*cursor) : add_all(*cursor);
+    collect();
+    for (const Candidate& one : candidates_) finish(one);
+    candidates_.clear();
+    if (scored_.empty()) return;
+    leave_best();
+    for (const Scored& one : scored_) push(one);
+    scored_.clear();
+    (void)best_.best();  // tightens the threshold
+  }
+
+  /// Before there is a threshold most rows of a window are beaten by others of it: those are not looked up.
+  void leave_best() {
+    if (grouped_ || scored_.size() <= 2 * best_.k()) return;
+    const auto higher = [](const Scored& a, const Scored& b) { return a.score > b.score; };
+    const auto last = scored_.begin() + static_cast<std::ptrdiff_t>(best_.k() - 1);
+    std::nth_element(scored_.begin(), last, scored_.end(), higher);
+    std::erase_if(scored_, [least = last->score](const Scored& one) { return one.score < least; });
+  }
+
+  void push(const Scored& one) {
+    const std::size_t row = begin_ + one.row;
+    best_.push({one.score, snapshot_.id(row), snapshot_.group(row), static_cast<std::uint32_t>(row)});
+  }
+
+  /// Adds what the term gives to rows, and notes which they are.
+  void add(const SparseCursor& cursor, const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+    const std::size_t before = touched_.size();
+    touched_.resize(before + count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t at = rows[i] - first_;
+      touched_[before + i] = static_cast<std::uint32_t>(at);
+      sums_[at] += scorer_.contribution(cursor, rows[i], values[i]);
+    }
+  }
+
+  void add_all(SparseCursor& cursor) {
+    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+      add(cursor, rows, values, count);
+    });
+  }
+
+  /// Picks out the permitted rows first, without a branch that nobody could foretell.
+  void add_permitted(SparseCursor& cursor) {
+    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+      postings::Numbers kept_rows;
+      postings::Numbers kept_values;
+      std::size_t kept = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        kept_rows[kept] = rows[i];
+        kept_values[kept] = values[i];
+        kept += is_permitted(rows[i] - first_);
+      }
+      add(cursor, kept_rows.data(), kept_values.data(), kept);
+    });
+  }
+
+  std::size_t is_permitted(std::size_t at) const noexcept { return (permitted_[at / 64] >> (at % 64)) & 1; }
+
+  /// Takes the sums of the window, and leaves zeros. Rows that may still be hits become candidates. A row that several
+  /// terms touched has no sum any more when it comes again; every contribution is above zero.
+  void collect() {
+    const double rest = optional_.empty() ? 0 : optional_.front().together;
+    candidates_.resize(touched_.size());
+    std::size_t kept = 0;
+    for (const std::uint32_t at : touched_) {
+      const double sum = sums_[at];
+      sums_[at] = 0;
+      candidates_[kept] = {sum, static_cast<std::uint32_t>(first_ + at)};
+      kept += is_permitted(at) & static_cast<std::size_t>(sum > 0) & static_cast<std::size_t>(sum + rest >= least_);
+    }
+    candidates_.resize(kept);
+    touched_.clear();
+    if (optional_.empty()) return;
+    std::sort(candidates_.begin(), candidates_.end(),
+              [](const Candidate& a, const Candidate& b) { return a.row < b.row; });
+  }
+
+  void finish(Candidate one) {
+    for (const Optional& optional : optional_) {
+      if (one.sum + optional.together < least_) return;
+      SparseCursor& cursor = *optional.cursor;
+      if (cursor.seek(one.row) && cursor.row() == one.row) {
+        one.sum += scorer_.contribution(cursor, one.row, cursor.value());
+      }
+    }
+    const auto score = static_cast<float>(scorer_.score(one.sum, one.row));
+    if (score >= best_.threshold()) scored_.push_back({score, one.row});
+  }
+
+  const Snapshot& snapshot_;
+  std::size_t begin_;
+  std::size_t rows_;
+  SparseRange range_;
+  Scorer scorer_;
+  double* sums_;
+  TopK& best_;
+  std::vector<SparseCursor> cursors_;
+  std::vector<SparseCursor*> active_;
+  std::vector<SparseCursor*> order_;
+  std::vector<Optional> optional_;
+  std::vector<std::uint32_t> touched_;
+  std::vector<Candidate> candidates_;
+  std::vector<Scored> scored_;
+  std::array<std::uint64_t, kWords> permitted_;
+  std::size_t first_ = 0;
+  std::uint32_t end_ = 0;
+  double least_ = 0;
+  bool everything_ = false;
+  bool few_permitted_ = false;
+  bool grouped_;
+};
+
+}  // namespace
+
+void scan_bm25(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Bm25& bm25,
+               const search::Bitmask& mask, SparseScratch& scratch, TopK& best, Stop& stop) {
+  const ScoreBm25 scorer{bm25, Quantum(query.sum), view.parts[range.part].postings->lengths().data()};
+  Scan<ScoreBm25>(view, range, query, scorer, scratch, best).run(mask, stop);
+}
+
+void scan_tfidf(const SparseView& view, const SparseRange& range, const SparseTerms& query,
+                const std::vector<double>& norms, const search::Bitmask& mask, SparseScratch& scratch, TopK& best,
+                Stop& stop) {
+  Scan<ScoreTfidf>(view, range, query, {query.norm, norms.data()}, scratch, best).run(mask, stop);
+}
+
+void scan_vectors(const SparseView& view, const SparseRange& range, const SparseTerms& query,
+                  const search::Bitmask& mask, SparseScratch& scratch, TopK& best, Stop& stop) {
+  Scan<ScoreVectors>(view, range, query, {}, scratch, best).run(mask, stop);
+}
+
+}  // namespace evidex::index

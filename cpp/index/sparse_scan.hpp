@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// One query against some rows of one part.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/stop.hpp"
+#include "index/sparse_ranking.hpp"
+#include "index/sparse_view.hpp"
+#include "search/bitmask.hpp"
+#include "search/top_k.hpp"
+
+namespace evidex::index {
+
+/// A term of a query: what it is worth there, and how rare it is.
+struct SparseTerm {
+  std::string_view term;
+  double weight;
+  double idf;
+};
+
+/// A query's terms in the order of their bytes, with what scoring them needs.
+struct SparseTerms {
+  std::vector<SparseTerm> terms;
+  double sum = 0;   // of the weights
+  double norm = 0;  // of the weights, Euclidean
+};
+
+inline constexpr std::size_t kSparseWindow = 4096;
+
+/// Room for one worker: sums of a window of rows, zero in between.
+class SparseScratch {
+ public:
+  std::vector<double> sums = std::vector<double>(kSparseWindow);
+};
+
+struct SparseRange {
+  std::size_t part;
+  std::size_t begin;  // rows of the part; a multiple of the window
+  std::size_t end;
+};
+
+/// BM25, with lists passed over where they cannot matter: MaxScore (Turtle and Flood, 1995) window by window, with
+/// block maxima (Ding and Suel, SIGIR 2011).
+void scan_bm25(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Bm25& bm25,
+               const search::Bitmask& mask, SparseScratch& scratch, search::TopK& best, Stop& stop);
+
+/// Cosine of TF-IDF weights. `norms` are those of the part's rows.
+void scan_tfidf(const SparseView& view, const SparseRange& range, const SparseTerms& query,
+                const std::vector<double>& norms, const search::Bitmask& mask, SparseScratch& scratch,
+                search::TopK& best, Stop& stop);
+
+/// Inner products of float weights.
+void scan_vectors(const SparseView& view, const SparseRange& range, const SparseTerms& query,
+                  const search::Bitmask& mask, SparseScratch& scratch, search::TopK& best, Stop& stop);
+
+}  // namespace evidex::index

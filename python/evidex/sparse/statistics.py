@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Over which rows words are counted, and the counts that are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+
+from .. import _checks, _core
+from ..access import UNRESTRICTED, Principal
+from ..errors import InvalidInput
+from ..masks import Guard
+from .rows import State
+
+__all__ = ["SCOPES", "Statistics", "chosen_scope"]
+
+SCOPES = ("permitted", "tenant", "collection")
+"""Names of the scopes."""
+
+
+class _Kept(NamedTuple):
+    state: State
+    mask: _core.Bitmask
+    counts: _core.SparseCounts
+
+
+class Statistics:
+    """Counts of callers that asked lately. They are used for the very state and rights they were made for."""
+
+    _MOST_CALLERS = 64
+    _MOST_STATES = 3
+
+    def __init__(self, guard: Guard) -> None:
+        self._guard = guard
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[object, _Kept] = OrderedDict()
+
+    def of(self, state: State, scope: str, principal: object) -> tuple[_core.Bitmask, _core.SparseCounts]:
+        """The rows that count, and the counts of them."""
+        mask, key = self._rows(state, scope, principal)
+        with self._lock:
+            before = self._kept.get(key)
+            if before is not None:
+                self._kept.move_to_end(key)
+        if before is not None and before.state is state and before.mask is mask:
+            return mask, before.counts
+        counts = state.view.counts(mask, None if before is None else before.counts)
+        with self._lock:
+            self._kept[key] = _Kept(state, mask, counts)
+            self._kept.move_to_end(key)
+            self._let_go()
+        return mask, counts
+
+    def _let_go(self) -> None:
+        """Of what nobody asked for lately: few callers, and fewer states, since each keeps its postings in memory."""
+        while len(self._kept) > self._MOST_CALLERS:
+            self._kept.popitem(last=False)
+        states = sorted({kept.state.snapshot.generation for kept in self._kept.values()})[-self._MOST_STATES :]
+        for key in [key for key, kept in self._kept.items() if kept.state.snapshot.generation < states[0]]:
+            del self._kept[key]
+
+    def _rows(self, state: State, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
+        """A scope's rows, and a name that they keep from state to state."""
+        visible = self._guard.visible(state.snapshot, principal)
+        if not isinstance(principal, Principal) or scope == "collection":
+            return self._guard.everything(state.snapshot), "everything"
+        if scope == "tenant":
+            return self._guard.of_tenant(state.snapshot, principal.tenant), principal.tenant
+        return visible, (principal.tenant, principal.groups)
+
+
+def chosen_scope(scope: object, guarded: bool, principal: object) -> str:
+    """The scope that an argument names.
+
+    Raises:
+        InvalidInput: For another name, on an open index for one that would change nothing, and for a tenant's scope
+            without a tenant.
+    """
+    if scope is None:
+        return "permitted" if guarded else "collection"
+    if not isinstance(scope, str) or scope not in SCOPES:
+        _checks.refuse("scope", scope, f"one of {', '.join(SCOPES)}", "name one of them, or leave it out")
+    if not guarded and scope != "collection":
+        raise InvalidInput(f"scope: this index is open, where {scope!r} is all rows; leave it out")
+    if scope == "tenant" and principal is UNRESTRICTED:
+        raise InvalidInput("scope: UNRESTRICTED has no tenant; pass a Principal, or another scope")
+    return scope
