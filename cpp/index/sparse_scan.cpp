@@ -15,7 +15,6 @@ namespace evidex::index {
 namespace {
 
 using postings::Bounds;
-using search::Hit;
 using search::TopK;
 
 constexpr std::size_t kWords = kSparseWindow / 64;
@@ -72,21 +71,17 @@ class Scan {
 
   bool permit(const search::Bitmask& mask) {
     few_permitted_ = false;
-    if (!everything_ || end_ - first_ < kSparseWindow) {
-      if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
-      count_permitted();
+    if (everything_ && end_ - first_ == kSparseWindow) {
+      permitted_.fill(~std::uint64_t{0});
       return true;
     }
-    permitted_.fill(~std::uint64_t{0});
-    return true;
-  }
-
-  void count_permitted() {
+    if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
     std::size_t permitted = 0;
     for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) {
       permitted += static_cast<std::size_t>(std::popcount(permitted_[i]));
     }
     few_permitted_ = permitted < kFewPermitted;
+    return true;
   }
 
   /// The terms that have rows in the window, and which of them must be read to find every hit.
