@@ -14,10 +14,8 @@
 namespace evidex::index {
 namespace {
 
-using postings::Bounds;
 using search::TopK;
 
-constexpr std::size_t kWords = kSparseWindow / 64;
 /// A window whose permitted rows are fewer is scored through its mask, row by row.
 constexpr std::size_t kFewPermitted = kSparseWindow / 4;
 
@@ -96,8 +94,9 @@ class Scan {
       double all = 0;
       for (SparseCursor* cursor : active_) {
         cursor->bound = 0;
-        cursor->each_bound_below(
-            end_, [&](const Bounds& of) { cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of)); });
+        cursor->each_bound_below(end_, [&](const postings::Bounds& of) {
+          cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of));
+        });
         all += cursor->bound;
       }
       if (all < least_) return false;
@@ -270,7 +269,7 @@ class Scan {
   std::vector<std::uint32_t> touched_;
   std::vector<Candidate> candidates_;
   std::vector<Scored> scored_;
-  std::array<std::uint64_t, kWords> permitted_;
+  std::array<std::uint64_t, kSparseWindow / 64> permitted_;
   std::size_t first_ = 0;
   std::uint32_t end_ = 0;
   double least_ = 0;
