@@ -156,14 +156,14 @@ def require_right(world: World, asked: Asked, answers: dict[str, Any], mine: lis
 
 
 def evidence(rows: dict[int, Row], best: list[Any], k: int, **legs: list[tuple[int, float]]) -> list[Evidence]:
-    scores = {name: dict(leg) for name, leg in legs.items()}
-    ranks = {name: {id: rank for rank, (id, _) in enumerate(leg, 1)} for name, leg in legs.items()}
-    return [
-        Evidence(
-            rows[id].chunk, score, *({name: of[id] for name, of in one.items() if id in of} for one in (scores, ranks))
-        )
-        for id, score in best[:k]
-    ]
+    """The k best with what each leg that has them says of them."""
+    of = {name: {id: (rank, score) for rank, (id, score) in enumerate(leg, 1)} for name, leg in legs.items()}
+    found = []
+    for id, score in best[:k]:
+        places = {name: known[id] for name, known in of.items() if id in known}
+        scores, ranks = ({name: place[part] for name, place in places.items()} for part in (1, 0))
+        found.append(Evidence(rows[id].chunk, score, scores, ranks))  # type: ignore[arg-type]
+    return found
 
 
 def by_words(question: str, rows: list[Row]) -> list[tuple[int, float]]:

@@ -84,7 +84,7 @@ def ruled(policy: Policy) -> dict[str, Any]:
 
 
 GUARDED = {
-    "secret": "salary salary secret",
+    "secret": "secret salary secret salary",
     "open": "salary bands are public",
     "legal": "secret salary of the court",
     "foreign": "salary secret",

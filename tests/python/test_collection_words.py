@@ -178,8 +178,8 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_what_is_refused(what: str) -> None:
-    given, message = WRONG[what]
-    given = {"question": "salary", "principal": ALICE} | given
+    wrong, message = WRONG[what]
+    given: dict[str, Any] = {"question": "salary", "principal": ALICE} | wrong
     with pytest.raises(InvalidInput, match=f"(?s){message}"):
         guarded().retrieve(given.pop("question"), **given)
 
@@ -269,7 +269,7 @@ KEYWORDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
 def test_each_keyword_of_retrieve_changes_something(name: str, mode: str) -> None:
     """Seen red with each of them left out of what is passed on."""
     kb, (one, other) = columned(), KEYWORDS[name]
-    given = {"k": 10, "mode": mode, "principal": ALICE}
+    given: dict[str, Any] = {"k": 10, "mode": mode, "principal": ALICE}
     found = [said(kb, "salary bands", **{**given, name: value(kb)}) for value in (one, other)]
     assert found[0] != found[1]
     assert said(kb, "salary bands", threads=4, **given) == said(kb, "salary bands", threads=1, **given)

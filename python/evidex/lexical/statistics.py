@@ -67,9 +67,13 @@ class Statistics:
         """Of what nobody asked for lately: few callers, and fewer states, since each keeps its postings in memory."""
         while len(self._kept) > self._MOST_CALLERS:
             self._kept.popitem(last=False)
-        states = sorted({kept.state.snapshot.generation for kept in self._kept.values()})[-self._MOST_STATES :]
-        for key in [key for key, kept in self._kept.items() if kept.state.snapshot.generation < states[0]]:
-            del self._kept[key]
+        states: list[Counted] = []
+        for key, kept in reversed(list(self._kept.items())):
+            if not any(kept.state is one for one in states):
+                if len(states) == self._MOST_STATES:
+                    del self._kept[key]
+                    continue
+                states.append(kept.state)
 
     def _rows(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
         """A scope's rows, and a name that they keep from state to state."""
