@@ -110,7 +110,7 @@ def test_a_source_of_many_chunks_and_equal_texts() -> None:  # cases F1, F2
 def test_the_depth_of_legs_is_documented(k: int) -> None:
     """The best 2 k of each, at least 100: what lies deeper in a leg has no rank there. Seen red with k of each."""
     kb = words(metric="ip")
-    n = 300
+    n = max(DEPTH, 2 * k) + 2
     vectors = np.outer(np.arange(n, 0, -1), HashEncoder.vector("word")).astype(np.float32)
     chunks = [f"word {'pad ' * place}" for place in range(n)][::-1]  # best by vectors is worst by words
     kb.put_document("s", "v1", chunks=chunks, vectors=vectors)
