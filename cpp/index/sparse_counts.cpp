@@ -88,8 +88,7 @@ const std::vector<double>& SparseCounts::norms(const SparseView& view, std::size
     const double idf = inverse_frequency(rows_, df);
     const ListReader list = of.list(term);
     for (std::size_t b = 0; b < list.blocks(); ++b) {
-      list.rows(b, rows);
-      list.values(b, values);
+      list.rows_and_values(b, rows, values);
       for (std::size_t i = 0; i < list.size_of(b); ++i) {
         const double weight = times(values[i]) * idf;
         (*squares)[rows[i]] += weight * weight;

@@ -80,8 +80,10 @@ class SparseCursor {
   bool pass_blocks(std::uint32_t row) {
     while (block_ < list_.blocks() && list_.last_row(block_) < row) leave_block();
     if (block_ == list_.blocks()) return false;
-    if (!have_rows_) list_.rows(block_, rows_);
+    if (have_rows_) return true;
     have_rows_ = true;
+    have_values_ = list_.interleaved(block_);
+    have_values_ ? list_.rows_and_values(block_, rows_, values_) : list_.rows(block_, rows_);
     return true;
   }
 

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "index/sparse_cursor.hpp"
 #include "index/sparse_scorers.hpp"
@@ -21,8 +22,8 @@ constexpr std::size_t kWords = kSparseWindow / 64;
 /// A window whose permitted rows are fewer is scored through its mask, row by row.
 constexpr std::size_t kFewPermitted = kSparseWindow / 4;
 
-/// Looking rows up in a list that has fewer of all rows costs more than adding all of it (benchmarks/NOTES.md).
-constexpr std::size_t kWorthPassing = 8;
+/// Looking a row up in a list costs about as much as reading over so many entries of it (benchmarks/NOTES.md).
+constexpr std::size_t kEntriesPerLookup = 16;
 
 template <class Scorer>
 class Scan {
@@ -58,7 +59,7 @@ class Scan {
  private:
   struct Candidate {
     double sum;
-    std::uint32_t row;
+    std::uint32_t at;  // in the window
   };
   struct Scored {
     float score;
@@ -88,7 +89,7 @@ class Scan {
     few_permitted_ = permitted < kFewPermitted;
   }
 
-  /// The terms that have rows in the window; those from essential_ on must be read to find every hit.
+  /// The terms that have rows in the window, and which of them must be read to find every hit.
   bool find_active() {
     active_.clear();
     for (SparseCursor& cursor : cursors_) {
@@ -117,7 +118,6 @@ class Scan {
               [](const SparseCursor* a, const SparseCursor* b) { return a->bound < b->bound; });
     double together = 0;
     for (SparseCursor* cursor : order_) {
-      if (cursor->size() < rows_ / kWorthPassing) continue;
       together += cursor->bound;
       if (together >= least_) break;
       optional_.push_back({cursor, together});
@@ -138,8 +138,16 @@ class Scan {
 
   void window() {
     for (SparseCursor* cursor : active_) few_permitted_ ? add_permitted(*cursor) : add_all(*cursor);
-    collect();
-    for (const Candidate& one : candidates_) finish(one);
+    if (few_permitted_ || everything_) {  // what was added is permitted
+      collect([](std::size_t) { return std::size_t{1}; });
+    } else {
+      collect([&](std::size_t at) { return is_permitted(at); });
+    }
+    if (!optional_.empty() && !candidates_.empty()) add_optional();
+    for (const Candidate& one : candidates_) {
+      const auto score = static_cast<float>(scorer_.score(one.sum, first_ + one.at));
+      if (score >= best_.threshold()) scored_.push_back({score, static_cast<std::uint32_t>(first_ + one.at)});
+    }
     candidates_.clear();
     if (scored_.empty()) return;
     leave_best();
@@ -198,33 +206,59 @@ class Scan {
 
   /// Takes the sums of the window, and leaves zeros. Rows that may still be hits become candidates. A row that several
   /// terms touched has no sum any more when it comes again; every contribution is above zero.
-  void collect() {
+  template <class Permitted>
+  void collect(Permitted&& permitted) {
     const double rest = optional_.empty() ? 0 : optional_.front().together;
     candidates_.resize(touched_.size());
     std::size_t kept = 0;
     for (const std::uint32_t at : touched_) {
       const double sum = sums_[at];
       sums_[at] = 0;
-      candidates_[kept] = {sum, static_cast<std::uint32_t>(first_ + at)};
-      kept += is_permitted(at) & static_cast<std::size_t>(sum > 0) & static_cast<std::size_t>(sum + rest >= least_);
+      candidates_[kept] = {sum, at};
+      kept += permitted(at) & static_cast<std::size_t>(sum > 0) & static_cast<std::size_t>(sum + rest >= least_);
     }
     candidates_.resize(kept);
     touched_.clear();
-    if (optional_.empty()) return;
-    std::sort(candidates_.begin(), candidates_.end(),
-              [](const Candidate& a, const Candidate& b) { return a.row < b.row; });
   }
 
-  void finish(Candidate one) {
+  /// Completes the candidates' sums, list by list, in whichever way reads less.
+  void add_optional() {
+    for (const Candidate& one : candidates_) sums_[one.at] = one.sum;
+    bool ascending = false;
     for (const Optional& optional : optional_) {
-      if (one.sum + optional.together < least_) return;
-      SparseCursor& cursor = *optional.cursor;
-      if (cursor.seek(one.row) && cursor.row() == one.row) {
-        one.sum += scorer_.contribution(cursor, one.row, cursor.value());
+      const std::size_t entries = optional.cursor->size() * kSparseWindow / rows_;
+      if (entries < kEntriesPerLookup * candidates_.size()) {
+        add_to_candidates(*optional.cursor);
+        continue;
       }
+      if (!ascending) {
+        std::sort(candidates_.begin(), candidates_.end(),
+                  [](const Candidate& a, const Candidate& b) { return a.at < b.at; });
+      }
+      ascending = true;
+      look_up(optional);
     }
-    const auto score = static_cast<float>(scorer_.score(one.sum, one.row));
-    if (score >= best_.threshold()) scored_.push_back({score, one.row});
+    for (Candidate& one : candidates_) one.sum = std::exchange(sums_[one.at], 0);
+  }
+
+  /// Rows without a sum are no candidates.
+  void add_to_candidates(SparseCursor& cursor) {
+    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+      for (std::size_t i = 0; i < count; ++i) {
+        double& sum = sums_[rows[i] - first_];
+        if (sum > 0) sum += scorer_.contribution(cursor, rows[i], values[i]);
+      }
+    });
+  }
+
+  void look_up(const Optional& optional) {
+    SparseCursor& cursor = *optional.cursor;
+    for (const Candidate& one : candidates_) {
+      if (sums_[one.at] + optional.together < least_) continue;
+      const auto row = static_cast<std::uint32_t>(first_ + one.at);
+      if (!cursor.seek(row)) return;
+      if (cursor.row() == row) sums_[one.at] += scorer_.contribution(cursor, row, cursor.value());
+    }
   }
 
   const Snapshot& snapshot_;

@@ -29,7 +29,7 @@ struct SparseTerms {
   double norm = 0;  // of the weights, Euclidean
 };
 
-inline constexpr std::size_t kSparseWindow = 4096;
+inline constexpr std::size_t kSparseWindow = 8192;
 
 /// Room for one worker: sums of a window of rows, zero in between.
 class SparseScratch {

@@ -62,8 +62,7 @@ void append(std::vector<Entry>& to, const ListReader& list, const std::vector<st
   Numbers rows;
   Numbers values;
   for (std::size_t b = 0; b < list.blocks(); ++b) {
-    list.rows(b, rows);
-    list.values(b, values);
+    list.rows_and_values(b, rows, values);
     for (std::size_t i = 0; i < list.size_of(b); ++i) {
       if (const std::uint32_t row = numbers[rows[i]]; row != kLeftOut) to.emplace_back(row, values[i]);
     }

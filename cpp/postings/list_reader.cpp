@@ -59,7 +59,7 @@ std::span<const std::byte> ListReader::packed(const BlockFacts& facts, std::size
 }
 
 void ListReader::rows(std::size_t block, Numbers& rows) const {
-  if (block >= whole_) {
+  if (interleaved(block)) {
     rest(&rows, nullptr);
     return;
   }
@@ -77,7 +77,7 @@ void ListReader::rows(std::size_t block, Numbers& rows) const {
 }
 
 void ListReader::values(std::size_t block, Numbers& values) const {
-  if (block >= whole_) {
+  if (interleaved(block)) {
     rest(nullptr, &values);
     return;
   }
@@ -92,6 +92,15 @@ void ListReader::values(std::size_t block, Numbers& values) const {
   unpack(from.data(), bits(facts.value_bits), values.data());
   const std::uint32_t factor = (facts.value_bits & kWhole) != 0 ? 4 : 1;
   for (std::uint32_t& value : values) value = std::max((value + 1) * factor, std::uint32_t{1});
+}
+
+void ListReader::rows_and_values(std::size_t block, Numbers& rows, Numbers& values) const {
+  if (interleaved(block)) {
+    rest(&rows, &values);
+    return;
+  }
+  this->rows(block, rows);
+  this->values(block, values);
 }
 
 void ListReader::rest(Numbers* rows, Numbers* values) const {

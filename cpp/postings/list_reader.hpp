@@ -46,6 +46,9 @@ class ListReader {
   void rows(std::size_t block, Numbers& rows) const;
   /// The quarters of a block, each at least 1, or the bits of its weights.
   void values(std::size_t block, Numbers& values) const;
+  /// Whether a block is kept entry by entry: then both are read at once, and rows and values alone cost as much.
+  bool interleaved(std::size_t block) const noexcept { return block >= whole_; }
+  void rows_and_values(std::size_t block, Numbers& rows, Numbers& values) const;
 
  private:
   BlockFacts facts(std::size_t block) const noexcept;

@@ -62,6 +62,8 @@ def flag(value: object, name: str) -> bool:
 
 def finite(value: object, name: str) -> float:
     """A Python or numpy real number that is neither NaN nor infinite (nor an int too large for a float)."""
+    if type(value) is float and math.isfinite(value):  # as it mostly is
+        return value
     number = math.nan
     if integer(value) or isinstance(value, (float, np.floating)):
         with suppress(OverflowError):  # an int may be too large

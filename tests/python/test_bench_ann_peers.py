@@ -31,7 +31,7 @@ def answers(peer: Any, allow: Any, search: dict[str, Any], metric: str, k: int =
     if search or hasattr(peer, "tune"):
         peer.tune(search)
     found = [peer.search(DATA.queries[row : row + 1], k, prepared) for row in range(len(DATA.queries))]
-    ids = worker._padded(found, [1] * len(found), k)
+    ids = worker.padded(found, [1] * len(found), k)
     right = truth.brute_force(DATA.vectors, DATA.queries, k, metric, allow)
     asked = np.arange(len(DATA.queries))
     return truth.check(ids, asked, right, DATA.vectors, DATA.queries, metric, allow)
@@ -70,7 +70,7 @@ def test_every_point_of_the_grids_can_be_asked(name: str) -> None:
         prepared = peer.prepare(None)
         if search or hasattr(peer, "tune"):
             peer.tune(search)
-        ids = worker._padded([peer.search(DATA.queries, 50, prepared)], [len(DATA.queries)], 50)
+        ids = worker.padded([peer.search(DATA.queries, 50, prepared)], [len(DATA.queries)], 50)
         recalls.append(float((ids >= 0).mean()))
     assert min(recalls) > 0
     assert peer.version()[0].isdigit()

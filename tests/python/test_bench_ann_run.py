@@ -230,7 +230,7 @@ def test_the_larger_grid_has_more_points_and_records_tell_all() -> None:
         assert record.ratio is not None and record.ratio.rounds == 2
         written = record.to_dict()
         assert list(written) == [field.name for field in fields(records.Record)]
-        assert [name for name, value in written.items() if value is None] == ["reason"]
+        assert [name for name, value in written.items() if value is None] == ["reason", "sparse"]
 
 
 def test_one_failure_stops_nobody_else(company: dict[str, Any]) -> None:

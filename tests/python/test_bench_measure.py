@@ -176,7 +176,7 @@ def parts(kind: Any) -> list[Any]:
 def test_every_field_of_a_record_is_documented() -> None:
     text = records.__doc__ or ""
     kinds = parts(records.Record)
-    assert len(kinds) == 10
+    assert len(kinds) == 11
     for kind in kinds:
         block = re.search(rf"^{kind.__name__}(?::[^\n]*)?\n((?:    [^\n]*\n)+)", text, flags=re.M)
         assert block, kind

@@ -169,7 +169,7 @@ def test_the_text_has_a_table_per_setting(bad_company: dict[str, Any]) -> None:
 def test_a_record_is_complete(bad_company: dict[str, Any]) -> None:
     right, base = of(bad_company, "own:Right")[0], of(bad_company, "evidex")[0]
     assert list(right) == [field.name for field in fields(records.Record)]
-    assert all(value is not None for name, value in right.items() if name not in ("reason", "sweep"))
+    assert all(value is not None for name, value in right.items() if name not in ("reason", "sweep", "sparse"))
     assert base["ratio"] is None
     setting = {"metric": "cosine", "k": 5, "batch": 2, "threads": 1, "rounds": 3, "calls": 12, "seed": 0}
     assert right["setting"] == {**setting, "mask": "random", "selectivity": 0.5, "permitted": 150}

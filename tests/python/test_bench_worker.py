@@ -164,7 +164,7 @@ def test_errors_are_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 )
 def test_answers_of_a_wrong_form_are_refused(answer: Any) -> None:
     with pytest.raises(ValueError, match=r"expected whole numbers \[2, at most 2\]"):
-        worker._padded([answer], [2], 2)
+        worker.padded([answer], [2], 2)
 
 
 def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

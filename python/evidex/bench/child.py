@@ -42,16 +42,19 @@ class Child:
         name: Unique in this run.
         threads: Limit for the thread pools of its libraries.
         timeout: Most seconds to wait for one answer.
+        module: What runs in it.
     """
 
-    def __init__(self, folder: Path, name: str, threads: int, timeout: float) -> None:
+    def __init__(
+        self, folder: Path, name: str, threads: int, timeout: float, module: str = "evidex.bench.worker"
+    ) -> None:
         self._timeout = timeout
         self._stderr = folder / f"{name}.stderr"
         limits = {f"{library}_NUM_THREADS": str(threads) for library in _LIMITS}
         limits["VECLIB_MAXIMUM_THREADS"] = str(threads)
         with self._stderr.open("wb") as stderr:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "evidex.bench.worker"],
+                [sys.executable, "-m", module],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=stderr,

@@ -106,16 +106,17 @@ def _point(record: Record) -> str:
     sweep = record.sweep
     chosen = None if sweep is None else (sweep.build, sweep.search, sweep.queries)
     asked = record.setting
-    mask = (asked.mask, asked.selectivity, asked.permitted)
+    mask = (asked.mask, asked.selectivity, asked.permitted, record.sparse and record.sparse.scope)
     return json.dumps([_group(record), record.benchmark, mask, series(record), record.system.name, chosen])
 
 
 def _group(record: Record) -> Key:
-    machine, data, asked = record.machine, record.data, record.setting
+    machine, data, asked, sparse = record.machine, record.data, record.setting, record.sparse
     return (
         *(machine.processor, machine.system, machine.cores),
         *(data.source, data.name, data.rows, data.dim, data.digest),
         *(asked.metric, asked.k, asked.batch, asked.threads),
+        *((None, None) if sparse is None else (sparse.form, sparse.words)),
     )
 
 

@@ -6,11 +6,11 @@ that a failed system never reached, is null. Times are wall-clock, sizes are byt
 
 Record
     version     int, of this format
-    benchmark   what was asked: ``exact``, ``filtered``, ``ann``; later ``sparse``, ``ingest``, ``pipeline``
+    benchmark   what was asked: ``exact``, ``filtered``, ``ann``, ``sparse``; later ``ingest``, ``pipeline``
     date        start of the run, UTC, ISO 8601 to the second
     status      ``ok``; ``failed`` (an error, a crash, no answer in time); ``left_out`` (the system cannot do this)
     reason      why it is not ``ok``, with the end of what the system wrote to standard error, else null
-    machine, data, setting, system, build, answers, latency, ratio, sweep    the objects below
+    machine, data, setting, system, build, answers, latency, ratio, sweep, sparse    the objects below
 
 Machine: where it ran, the same in every record of a run
     processor, system, python, numpy    names and versions
@@ -24,15 +24,15 @@ Machine: where it ran, the same in every record of a run
     isa                     instruction set evidex chose
 
 Data: what was searched
-    source      ``data``, ``hdf5`` or ``synthetic``
-    name        folder or file without its path, or ``N,D``
-    rows, dim   of the vectors
+    source      ``data``, ``hdf5`` or ``synthetic``; ``corpus`` where texts are searched
+    name        folder or file without its path (of a corpus both), or ``N,D``
+    rows, dim   of the vectors; of a corpus documents, and distinct terms from ``tokens``
     queries     distinct queries that were asked
     seed        int of synthetic data, else null
-    digest      of the float32 bytes of rows and queries: equal digests are equal data
+    digest      of the float32 bytes of rows and queries, or of their texts: equal digests are equal data
 
 Setting: what was asked, the same for every system
-    metric      ``inner_product``, ``cosine``, ``squared_l2``
+    metric      ``inner_product``, ``cosine``, ``squared_l2``; ``bm25`` with k1 = 1.2 and b = 0.75
     k           neighbours asked for
     batch       queries per call
     threads     limit for each system
@@ -94,6 +94,20 @@ Sweep: which point of a grid of parameters this is (``ann``); null in other benc
                         latter
     chosen              whether on the former no other point of its system was both as right and faster, or both as fast
                         and more right: the Pareto front
+
+Sparse: what ``sparse`` adds; null in other benchmarks
+    form        ``text``: analysed by each system, in its time; ``tokens``: the same terms for all, made before
+    words       how many words of each query were asked, from its first on; null for all
+    scope       rows of the statistics: ``permitted``, ``tenant``, ``collection``; null without a mask
+    caller      ``same``: one principal makes every call; ``new``: each is made by one that never called before and
+                reads other rows, ``permitted`` of them give or take a few; null without a mask
+    agreement   share of answers with the ids of the reference, in any order, but for ties; null without answers
+    documents_per_s     documents divided by the seconds of building; null, as are the next three, if it was never built
+    postings            pairs of a document and a term in it
+    index_bytes, bytes_per_posting   of the index alone, by the system's own count; null if it has none
+
+Its answers are compared with BM25 in float64 over the terms of the system; ``beyond_rounding`` counts those that 1e-6
+of a score does not explain. Memory is measured with the documents loaded, before building and after it.
 """
 
 from __future__ import annotations
@@ -112,6 +126,7 @@ __all__ = [
     "Ratio",
     "Record",
     "Setting",
+    "Sparse",
     "Status",
     "Sweep",
     "System",
@@ -241,6 +256,21 @@ class Sweep:
 
 
 @dataclass(frozen=True)
+class Sparse:
+    """Texts searched by their terms."""
+
+    form: str
+    words: int | None
+    scope: str | None
+    caller: str | None
+    agreement: float | None
+    documents_per_s: float | None
+    postings: int | None
+    index_bytes: int | None
+    bytes_per_posting: float | None
+
+
+@dataclass(frozen=True)
 class Record:
     """One system in one setting."""
 
@@ -258,6 +288,7 @@ class Record:
     latency: Latency | None
     ratio: Ratio | None
     sweep: Sweep | None = None
+    sparse: Sparse | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""

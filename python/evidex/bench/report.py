@@ -6,9 +6,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .records import Record
+from .records import Record, Sparse
 
-__all__ = ["HEADER", "cells", "failures", "floored", "headline", "leaking", "mask_of", "mistakes", "notes", "title"]
+__all__ = [
+    "HEADER",
+    "cells",
+    "failures",
+    "floored",
+    "form_of",
+    "headline",
+    "leaking",
+    "mask_of",
+    "mistakes",
+    "notes",
+    "title",
+]
 
 HEADER = (
     *("system", "p50 ms", "p95 ms", "p99 ms", "queries/s", "recall", "same ids", "bytes/row", "build s"),
@@ -43,6 +55,11 @@ def mask_of(record: Record) -> str:
     if asked.mask is None or asked.selectivity is None:
         return "no mask"
     return f"{asked.mask} mask of {asked.selectivity:g}: {asked.permitted} of {record.data.rows} rows"
+
+
+def form_of(sparse: Sparse) -> str:
+    """What was asked of texts."""
+    return f"from {sparse.form}, {'all' if sparse.words is None else f'the first {sparse.words}'} words"
 
 
 def cells(record: Record) -> list[str]:

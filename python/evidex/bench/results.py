@@ -224,6 +224,11 @@ def _limits(record: Record) -> Iterator[tuple[str, float | None, bool, float]]:
             yield f"latency.{name}", getattr(record.latency, name), True, _MOST
     if record.build is not None:
         yield "build.seconds", record.build.seconds, False, _MOST
+    if (sparse := record.sparse) is not None:
+        yield "sparse.words", sparse.words, True, _MOST
+        yield "sparse.agreement", sparse.agreement, False, 1.0
+        for name in ("documents_per_s", "postings", "index_bytes", "bytes_per_posting"):
+            yield f"sparse.{name}", getattr(sparse, name), False, _MOST
     if sweep is not None:
         yield "sweep.tuned_recall", sweep.tuned_recall, False, 1.0
         yield "sweep.tuned_queries_per_s", sweep.tuned_queries_per_s, False, _MOST

@@ -284,5 +284,7 @@ def dates(records: Iterable[Record]) -> str:
 
 def title(group: Group) -> str:
     """Tells one group from another."""
-    data, asked = group.first.data, group.first.setting
-    return f"{data.name}: {data.rows} x {data.dim}, {asked.metric}, k={asked.k}, batch {asked.batch}, {threads(group)}"
+    data, asked, sparse = group.first.data, group.first.setting, group.first.sparse
+    form = "" if sparse is None else f", {report.form_of(sparse)}"
+    shape = f"{data.rows} x {data.dim}, {asked.metric}{form}"
+    return f"{data.name}: {shape}, k={asked.k}, batch {asked.batch}, {threads(group)}"

@@ -14,18 +14,18 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from time import perf_counter
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, ClassVar, Protocol
 
 import numpy as np
 
 from ..errors import EvidexError
 from . import ann, peers, probe
 
-__all__ = ["Worker", "main", "resident_bytes", "serve"]
+__all__ = ["Serving", "Worker", "main", "padded", "resident_bytes", "serve", "timed"]
 
 
 def resident_bytes() -> int | None:
@@ -44,6 +44,8 @@ def resident_bytes() -> int | None:
 
 class Worker:
     """One method per request; each returns the fields of its answer."""
+
+    REQUESTS: ClassVar[tuple[str, ...]] = ("grid", "load", "build", "prepare", "tune", "search", "probe")
 
     def __init__(self) -> None:
         self.peer: Any = None
@@ -94,15 +96,9 @@ class Worker:
         """
         asked = np.load(queries)
         batches = [asked[first : first + batch] for first in range(0, len(asked), batch)]
-        seconds, found = [], []
-        self.peer.search(batches[-1], k, self.allow)
-        for part in batches:
-            began = perf_counter()
-            ids = self.peer.search(part, k, self.allow)
-            seconds.append(perf_counter() - began)
-            found.append(ids)
-        np.save(out, _padded(found, [len(part) for part in batches], k))
-        del asked, batches, found, part, ids
+        seconds, found = timed(lambda part: self.peer.search(part, k, self.allow), batches)
+        np.save(out, padded(found, [len(part) for part in batches], k))
+        del asked, batches, found
         if self.searched is None:
             self.searched = resident_bytes()
         return {"seconds": seconds, "resident": self.searched}
@@ -112,7 +108,19 @@ class Worker:
         return probe.measure(threads, bytes)
 
 
-def _padded(found: list[Any], sizes: list[int], k: int) -> Any:
+def timed(call: Callable[[Any], Any], batches: Sequence[Any]) -> tuple[list[float], list[Any]]:
+    """Seconds and answers of one call per batch, after one for the last batch that does not count."""
+    seconds, found = [], []
+    call(batches[-1])
+    for part in batches:
+        began = perf_counter()
+        ids = call(part)
+        seconds.append(perf_counter() - began)
+        found.append(ids)
+    return seconds, found
+
+
+def padded(found: list[Any], sizes: list[int], k: int) -> Any:
     """int64 [nq, k]; fewer columns are filled with -1, more are refused."""
     ids = np.full((sum(sizes), k), -1, np.int64)
     start = 0
@@ -125,19 +133,19 @@ def _padded(found: list[Any], sizes: list[int], k: int) -> Any:
     return ids
 
 
-_METHODS: dict[str, Callable[..., dict[str, Any]]] = {
-    method.__name__: method
-    for method in (Worker.grid, Worker.load, Worker.build, Worker.prepare, Worker.tune, Worker.search, Worker.probe)
-}
+class Serving(Protocol):
+    """What answers requests: a method for each name in ``REQUESTS``."""
+
+    REQUESTS: ClassVar[tuple[str, ...]]
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO, worker: Serving | None = None) -> None:
     """Answers until there are no more requests."""
-    worker = Worker()
+    worker = worker or Worker()
     for line in requests:
         request = json.loads(line)
         try:
-            answer = _METHODS[request.pop("do")](worker, **request)
+            answer = _method(worker, request.pop("do"))(**request)
         except NotImplementedError as error:
             # Without a reason it is a method that was forgotten.
             kind = "left_out" if str(error) else "failed"
@@ -150,11 +158,18 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
         answers.flush()
 
 
-def main() -> None:
+def _method(worker: Serving, do: str) -> Callable[..., dict[str, Any]]:
+    if do not in worker.REQUESTS:
+        raise ValueError(f"expected one of {', '.join(worker.REQUESTS)}, got {do!r}")
+    method: Callable[..., dict[str, Any]] = getattr(worker, do)
+    return method
+
+
+def main(worker: Serving | None = None) -> None:
     """Keeps standard output for answers: what a library prints there goes to standard error."""
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, answers)
+    serve(sys.stdin.buffer, answers, worker)
 
 
 if __name__ == "__main__":

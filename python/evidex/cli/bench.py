@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``evidex bench exact``, ``filtered`` and ``ann``: evidex beside other libraries, on one's own vectors."""
+"""``evidex bench exact``, ``filtered`` and ``ann``: evidex beside other libraries, on one's own vectors.
+
+``sparse``, on one's own texts, is in ``_bench_sparse.py``.
+"""
 
 from __future__ import annotations
 
 import argparse
 import itertools
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from .. import _checks
 from ..bench import ann, datasets, harness, lines, masks, peers, records, report
 from ..bench.ann import sweep, tables
-from ..errors import EvidexError, InvalidInput
-from ._output import add_json_flag, print_json, progress, table
+from ..errors import InvalidInput
+from . import _bench_sparse
+from ._output import add_json_flag, progress, table
+from ._records import raise_for, recorded, require_sound
 
 __all__ = ["register"]
 
@@ -50,6 +53,7 @@ def register(parser: argparse.ArgumentParser) -> None:
             type=_shares,
             help="share of the rows permitted; repeat or separate by commas (default: 0.01)",
         )
+    _bench_sparse.register(kinds.add_parser("sparse", help="BM25 over texts, beside bm25s, tantivy and rank-bm25"))
     shapes = "random rows, one run of rows, the rows nearest to a random one, or those farthest from the queries' mean"
     filtered.add_argument("--mask", choices=masks.KINDS, default="random", help=f"{shapes} (default: random)")
     swept.add_argument(
@@ -88,11 +92,11 @@ def run(given: argparse.Namespace) -> None:
     Raises:
         EvidexError: At the end, if a system failed, or if evidex gave a wrong answer.
     """
-    _require_sound(given)
+    require_sound(given)
     settings = [(None, None)] if given.mask is None else _masked(given, [given.mask])
     data, options = _prepared(given, [peers.require_known(name) for name in given.peers.split(",") if name])
-    done = _recorded(given, harness.run(data, harness.Plan(masks=settings, **options), progress), print_text)
-    _raise_for(done)
+    done = recorded(given, harness.run(data, harness.Plan(masks=settings, **options), progress), print_text)
+    raise_for(done)
 
 
 def run_ann(given: argparse.Namespace) -> None:
@@ -101,7 +105,7 @@ def run_ann(given: argparse.Namespace) -> None:
     Raises:
         EvidexError: At the end, if a system failed, or if evidex gave a wrong answer.
     """
-    _require_sound(given)
+    require_sound(given)
     settings: _Settings = [(None, None)] if "none" in given.mask else []
     kinds = [kind for kind in given.mask if kind != "none"]
     if given.selectivity and not kinds:
@@ -111,38 +115,7 @@ def run_ann(given: argparse.Namespace) -> None:
         names.remove(harness.BASE)
     data, options = _prepared(given, ann.expand(names))
     plan = sweep.Plan(masks=settings + _masked(given, kinds), grid=given.grid, **options)
-    _raise_for(_recorded(given, sweep.run(data, plan, progress), print_sweep))
-
-
-def _recorded(
-    given: argparse.Namespace, found: Iterator[records.Record], show: Callable[[list[records.Record]], None]
-) -> list[records.Record]:
-    """Each record in the file as soon as there is one; all of them on standard output."""
-    done: list[records.Record] = []
-    for record in found:
-        done.append(record)
-        if given.out is not None:
-            lines.append(given.out, record)
-    if given.json:
-        print_json({"records": [record.to_dict() for record in done]})
-    else:
-        show(done)
-    return done
-
-
-def _raise_for(done: list[records.Record]) -> None:
-    if wrong := report.mistakes(done, harness.BASE):
-        raise EvidexError(
-            f"bench: evidex answered wrongly: {'; '.join(wrong)}. That is a defect of evidex: please report it with "
-            "its records (--json or --out)"
-        )
-    if leaks := [name for name in report.leaking(done) if name.startswith(f"{harness.BASE}-")]:
-        raise EvidexError(
-            f"bench: {', '.join(leaks)} returned rows that are not permitted. That is a defect of evidex: please "
-            "report it with its records (--json or --out)"
-        )
-    if failed := report.failures(done):
-        raise EvidexError(f"bench: {', '.join(failed)} failed; the reason stands in the records")
+    raise_for(recorded(given, sweep.run(data, plan, progress), print_sweep))
 
 
 def print_text(done: list[records.Record]) -> None:
@@ -167,14 +140,6 @@ def print_sweep(done: list[records.Record]) -> None:
         print(table(tables.HEADER, tables.rows(setting)))
         for note in tables.notes(setting):
             print(note)
-
-
-def _require_sound(given: argparse.Namespace) -> None:
-    for name, most in (("k", 65536), ("batch", None), ("threads", 1024), ("rounds", None)):
-        _checks.whole(getattr(given, name), name, least=1, most=most)
-    _checks.whole(given.seed, "seed")
-    if not _checks.finite(given.timeout, "timeout") > 0:
-        raise InvalidInput(f"timeout: expected seconds above 0, got {given.timeout}")
 
 
 def _masked(given: argparse.Namespace, kinds: list[str]) -> _Settings:

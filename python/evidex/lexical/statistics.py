@@ -46,6 +46,7 @@ class Statistics:
         self._guard = guard
         self._lock = threading.Lock()
         self._kept: OrderedDict[object, _Kept] = OrderedDict()
+        self._last: Counted | None = None
 
     def of(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, _core.SparseCounts]:
         """The rows that count, and the counts of them."""
@@ -60,13 +61,16 @@ class Statistics:
         with self._lock:
             self._kept[key] = _Kept(state, mask, counts)
             self._kept.move_to_end(key)
-            self._let_go()
+            if len(self._kept) > self._MOST_CALLERS:
+                self._kept.popitem(last=False)
+            if state is not self._last:
+                self._last = state
+                self._let_states_go()
         return mask, counts
 
-    def _let_go(self) -> None:
-        """Of what nobody asked for lately: few callers, and fewer states, since each keeps its postings in memory."""
-        while len(self._kept) > self._MOST_CALLERS:
-            self._kept.popitem(last=False)
+    def _let_states_go(self) -> None:
+        """All but those asked for lately, since each keeps its postings in memory."""
+        # Not the newest by number: rows that are laid out anew are numbered anew, and so are generations of them.
         states: list[Counted] = []
         for key, kept in reversed(list(self._kept.items())):
             if not any(kept.state is one for one in states):
