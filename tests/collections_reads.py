@@ -14,7 +14,7 @@ import pytest
 
 import reference
 from collections_examples import DIM, HashEncoder
-from collections_world import Reader, Row, World
+from collections_world import WORDS, Reader, Row, World
 from evidex import (
     ANY_IN_TENANT,
     UNRESTRICTED,
@@ -25,6 +25,8 @@ from evidex import (
     NotFound,
     Policy,
     Predicate,
+    SparseIndex,
+    rrf,
     where,
 )
 from evidex.text import chunk_id
@@ -50,6 +52,7 @@ class Asked:
     k: int
     least: float
     where: int | None
+    words: bool
 
     @classmethod
     def drawn(cls, world: World, who: Any) -> Asked:
@@ -58,7 +61,8 @@ class Asked:
         queries[~queries.any(axis=1), 0] = 1
         asked = int(rng.integers(len(WHERES))) if world.columns and rng.random() < 0.5 else None
         least = float(rng.choice([-1.0, 0.5]))
-        return cls(who, queries, f"what of {rng.integers(9)}?", int(rng.choice([0, 1, 3, 50])), least, asked)
+        question = f"what of {' '.join(rng.choice([*WORDS, 'ax']) for _ in range(rng.integers(3)))}?"
+        return cls(who, queries, question, int(rng.choice([0, 1, 3, 50])), least, asked, world.analyzer is not None)
 
     def put_to(self, reader: Reader, some: list[Row]) -> dict[str, Any]:
         """What each function answers."""
@@ -75,6 +79,8 @@ class Asked:
             "get": reader.get(ids, principal=who),
             "explain": reader.explain(self.queries[0], k, **how),
             "retrieve": reader.retrieve(self.question, k, **how),
+            "words": reader.retrieve(self.question, k, mode="sparse", **how) if self.words else None,
+            "both": reader.retrieve(self.question, k, mode="hybrid", **how) if self.words else None,
             "items": list(reader.items(batch=2, principal=who)),
             "chunks": list(reader.chunks(batch=3, principal=who)),
             "get_chunk": [reader.get_chunk(row.chunk.id, principal=who) for row in some],
@@ -137,11 +143,34 @@ def require_right(world: World, asked: Asked, answers: dict[str, Any], mine: lis
     for place, row in enumerate(kept):
         assert pairs(answers["neighbours"][place]) == found(world, row, vectors, asked.k)
     spoken = np.array(HashEncoder.vector(asked.question), np.float32)
-    wanted = [Evidence(by_id[id].chunk, s, {"dense": s}) for id, s in found(world, spoken, vectors, asked.k)]
-    assert list(answers["retrieve"]) == wanted
+    dense = found(world, spoken, vectors, len(vectors))
+    assert list(answers["retrieve"]) == evidence(by_id, dense, asked.k, dense=dense)
+    if asked.words:
+        sparse = [pair for pair in by_words(asked.question, mine) if pair[0] in vectors]
+        assert list(answers["words"]) == evidence(by_id, sparse, asked.k, sparse=sparse)
+        both = list(rrf([[id for id, _ in dense], [id for id, _ in sparse]]))
+        assert list(answers["both"]) == evidence(by_id, both, asked.k, dense=dense, sparse=sparse)
     assert [i for ids, _ in answers["items"] for i in ids.tolist()] == [row_of(one.id) for one in answers["chunks"]]
     assert sorted(answers["chunks"], key=str) == sorted((row.chunk for row in mine), key=str)
     assert answers["get_chunk"] == [row.chunk for row in some]
+
+
+def evidence(rows: dict[int, Row], best: list[Any], k: int, **legs: list[tuple[int, float]]) -> list[Evidence]:
+    """The k best with what each leg that has them says of them."""
+    of = {name: {id: (rank, score) for rank, (id, score) in enumerate(leg, 1)} for name, leg in legs.items()}
+    found = []
+    for id, score in best[:k]:
+        places = {name: known[id] for name, known in of.items() if id in known}
+        scores, ranks = ({name: place[part] for name, place in places.items()} for part in (1, 0))
+        found.append(Evidence(rows[id].chunk, score, scores, ranks))  # type: ignore[arg-type]
+    return found
+
+
+def by_words(question: str, rows: list[Row]) -> list[tuple[int, float]]:
+    """What an index of these rows alone says."""
+    index = SparseIndex()
+    index.add([row.id for row in rows], [row.chunk.text for row in rows])
+    return pairs(index.search(question, len(rows))[0])
 
 
 def found(world: World, query: Floats, vectors: dict[int, Floats], k: int) -> list[tuple[int, float]]:

@@ -26,7 +26,7 @@ from evidex import (
     Principal,
     Rule,
 )
-from evidex.text import chunk_id
+from evidex.text import Analyzer, chunk_id
 from evidex.text.identity import row_id
 from evidex.types import Chunk
 from guarded import TENANTS, Parts, drawn_groups, drawn_parts
@@ -66,6 +66,7 @@ class World:
         self.rng = rng = np.random.default_rng(seed)
         self.path = folder
         self.guarded, self.columns = bool(rng.random() < 0.7), bool(rng.random() < 0.5)
+        self.analyzer = Analyzer() if rng.random() < 0.7 else None
         self.metric, self.codec = str(rng.choice(reference.METRICS)), str(rng.choice(reference.CODECS))
         self.parts: list[Parts] = list({drawn_parts(rng): None for _ in range(5)}) if self.guarded else []
         self.docs: dict[Key, Held] = {}
@@ -99,7 +100,8 @@ class World:
 
     @property
     def how(self) -> dict[str, Any]:
-        return {"metric": self.metric, "codec": self.codec, "columns": Columns(TYPES) if self.columns else None}
+        columns = Columns(TYPES) if self.columns else None
+        return {"metric": self.metric, "codec": self.codec, "columns": columns, "analyzer": self.analyzer}
 
     def make_rules(self) -> None:
         self.rules = [made(self.policy, parts) for parts in self.parts]

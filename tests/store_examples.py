@@ -15,14 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from evidex import UNRESTRICTED, Collection, Document, Policy, Principal, Rule
+from evidex import UNRESTRICTED, Collection, Document, Policy, Principal, Rule, SparseIndex
 from evidex.access import Caller
 from evidex.store.reader import CollectionReader
+from evidex.text import Analyzer
 
 DIM = 8
 TENANT = "acme"
 READERS = {group: Principal(f"reader-{group}", TENANT, {group}) for group in ("a", "b")}
-OPTIONS: dict[str, Any] = {"dim": DIM, "metric": "ip"}  # vectors are kept to the bit
+OPTIONS: dict[str, Any] = {"dim": DIM, "metric": "ip", "analyzer": Analyzer()}  # vectors are kept to the bit
+QUESTION = "Part 2 of d1, d3 or d5?"
 
 
 @contextmanager
@@ -156,7 +158,16 @@ def expected(state: State) -> dict[str, Any]:
             if doc.visible and group in (doc.group, None)
             for text, vector in zip(texts(source, doc.visible), vectors(source, doc.visible), strict=True)
         )
+        found[f"{group}'s words"] = by_words([row[2] for row in found[str(group)]])
     return found
+
+
+def by_words(texts: list[str]) -> list[tuple[str, float]]:
+    """What an index of these texts alone says to QUESTION."""
+    index = SparseIndex()
+    index.add(range(len(texts)), texts)
+    (best,) = index.search(QUESTION, len(texts))
+    return sorted((texts[i], score) for i, score in zip(best.ids.tolist(), best.scores.tolist(), strict=True))
 
 
 def content(collection: CollectionReader) -> dict[str, Any]:
@@ -173,6 +184,8 @@ def content(collection: CollectionReader) -> dict[str, Any]:
         found[group] = sorted(
             (one.source, one.revision, one.text, row.tobytes()) for one, row in zip(chunks, rows, strict=True)
         )
+        best = collection.retrieve(QUESTION, 1000, mode="sparse", principal=principal)
+        found[f"{group}'s words"] = sorted((one.chunk.text, one.score) for one in best)
     return found
 
 

@@ -19,7 +19,8 @@ import numpy as np
 
 from evidex import UNRESTRICTED, Collection, Columns, EvidexError, Policy, where
 from evidex.access import Caller
-from store_examples import DIM, READERS, TENANT, document, rules_of
+from evidex.text import Analyzer
+from store_examples import DIM, QUESTION, READERS, TENANT, document, rules_of
 from store_processes import Child
 
 MOST_SECONDS = 1.0  # of processor time, for all that is tried after one attack
@@ -32,11 +33,10 @@ Outcome = dict[str, str]
 
 
 def make(folder: Path, codec: str = "float32", close: bool = True) -> Collection:
-    """Two segments, a retired revision, a rule that was changed and a document under another one, metadata."""
+    """Two segments, a retired revision, a rule that was changed and a document under another one, metadata, words."""
     policy = Policy()
-    collection = Collection.open(
-        folder, "rw", policy=policy, dim=DIM, metric="ip", codec=codec, columns=Columns(COLUMNS)
-    )
+    how: dict[str, Any] = {"dim": DIM, "metric": "ip", "codec": codec, "columns": Columns(COLUMNS)}
+    collection = Collection.open(folder, "rw", policy=policy, analyzer=Analyzer(), **how)
     rules = rules_of(policy)
     for source, revision, group in [("d0", "r0", "a"), ("d0", "r1", "a"), ("d2", "r1", "a"), ("d1", "r1", "b")]:
         one = document(source, revision, rules[group])
@@ -61,7 +61,12 @@ def answers(collection: Collection) -> list[Any]:
         hits = collection.search(QUERY, 20, principal=principal)
         found.append((hits.ids.tolist(), hits.scores.tolist()))
         found.append([chunk.text for chunk in collection.chunks(principal=principal)])
+        found.append([(one.chunk.id, one.score) for one in by_words(collection, principal)])
     return found
+
+
+def by_words(collection: Collection, principal: Caller, **how: Any) -> Any:
+    return collection.retrieve(QUESTION, 20, mode="sparse", principal=principal, **how)
 
 
 def _reads() -> dict[str, Callable[[Collection], object]]:
@@ -75,6 +80,7 @@ def _reads() -> dict[str, Callable[[Collection], object]]:
         "answers": answers,
         "groups": lambda c: c.search(QUERY, 5, principal=READERS["a"], group_by=True),
         "where": lambda c: c.search(QUERY, 5, principal=READERS["a"], where=asked),
+        "words": lambda c: by_words(c, READERS["a"], where=asked, scope="tenant"),
         "chunk": first,
         "stats": lambda c: c.stats(principal=UNRESTRICTED),
         "snapshot": lambda c: c.snapshot().close(),

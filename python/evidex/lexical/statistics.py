@@ -69,10 +69,15 @@ class Statistics:
         return mask, counts
 
     def _let_states_go(self) -> None:
-        """All but few of them, since each keeps its postings in memory."""
-        states = sorted({kept.state.snapshot.generation for kept in self._kept.values()})[-self._MOST_STATES :]
-        for key in [key for key, kept in self._kept.items() if kept.state.snapshot.generation < states[0]]:
-            del self._kept[key]
+        """All but those asked for lately, since each keeps its postings in memory."""
+        # Not the newest by number: rows that are laid out anew are numbered anew, and so are generations of them.
+        states: list[Counted] = []
+        for key, kept in reversed(list(self._kept.items())):
+            if not any(kept.state is one for one in states):
+                if len(states) == self._MOST_STATES:
+                    del self._kept[key]
+                    continue
+                states.append(kept.state)
 
     def _rows(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
         """A scope's rows, and a name that they keep from state to state."""

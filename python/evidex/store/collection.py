@@ -12,7 +12,7 @@ from ..access import UNRESTRICTED, Policy, Unrestricted
 from ..audit import RetrievalLog
 from ..columns import Columns
 from ..encoders import Encoder, get_encoder
-from ..errors import AccessError, InvalidInput, MissingStore
+from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
 from ..lexical.statistics import Statistics
 from ..text import Analyzer
 from .alive import Alive
@@ -174,11 +174,13 @@ class Collection(CollectionWriter):
                 self._catalog.set_meta("settings", settings().to_json())
                 self._catalog.set_meta("generation", 0)
                 self._catalog.set_meta("rights", 0)
-        if self._catalog.meta("kind") not in (_KIND, _KIND_WITH_WORDS):
+        if (kind := self._catalog.meta("kind")) not in (_KIND, _KIND_WITH_WORDS):
             raise InvalidInput(
                 f"path: {self._folder!r} holds an index, not a collection; use DenseIndex.load or SparseIndex.load"
             )
         stored = Settings.from_json(self._catalog.json(self._catalog.meta("settings"), "settings"), self._catalog.path)
+        if (kind == _KIND_WITH_WORDS) != (stored.analyzer is not None):
+            raise CorruptFile(f"{self._catalog.path}: a {kind} with analyzer {stored.analyzer!r}; restore the file")
         self._require(stored, dim, metric, codec, columns)
         analysis = Analysis(stored.analyzer, analyzer)
         if identity is not None:

@@ -203,7 +203,10 @@ class FolderSegments:
         path = self._path_beside(stored, POSTINGS)
         size = npy.size(path)
         npy.check(path, np.dtype(np.uint8), (size,))
-        postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
+        try:
+            postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
+        except CorruptFile as error:
+            raise CorruptFile(f"{path}: {error}") from error
         if postings.rows != stored.rows or postings.weighted:
             raise CorruptFile(f"{path}: expected words of {stored.rows} rows; restore the file from a copy")
         return postings

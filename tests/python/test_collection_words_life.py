@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words follow documents: what is replaced, deleted, brought back, moved, dropped, erased (cases D2, F7, G7, H10)."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from collections_examples import EYE, HashEncoder
+from evidex import UNRESTRICTED, Collection, Document, LockHeld, Policy
+from evidex.store.publishing import Publisher
+from store_processes import result_of
+from words_examples import OPEN, alone, files_with, guarded, said, scores, sources, stocked, visible, words
+
+QUESTIONS = ("thirty days of the office", "refund", "pump AX-7 valve 2350", "the", "nonsense")
+
+
+@pytest.fixture(params=[False, True], ids=["memory", "folder"])
+def kb(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collection]:
+    made = stocked(words(tmp_path / "kb" if request.param else None))
+    yield made
+    made.close()
+
+
+def require_alone(reader: Any) -> None:
+    """Frequencies and lengths are those of the visible chunks: scores have the bits of an index that held no others."""
+    for question in QUESTIONS:
+        assert scores(reader, question) == alone(visible(reader), question)
+
+
+def test_a_new_revisions_words_replace_the_old_ones(kb: Collection) -> None:  # case H10
+    pinned = kb.snapshot()
+    before = {question: said(pinned, question) for question in QUESTIONS}
+    kb.put_document("parts", "v2", chunks=["Pump ZZ-9 replaces all.", "Thirty of them are in the store."])
+    assert sources(kb, "AX-7") == sources(kb, "valve") == []
+    assert sources(kb, "ZZ-9 store") == ["parts", "parts"]
+    assert sources(pinned, "ZZ-9 store") == []
+    assert {question: said(pinned, question) for question in QUESTIONS} == before
+    require_alone(kb)
+    kb.restore(None, "parts", "v1")
+    assert {question: said(kb, question) for question in QUESTIONS} == before
+    assert sources(kb, "ZZ-9 store") == []
+    require_alone(kb)
+    require_alone(pinned)
+
+
+def test_deleting_and_restoring(kb: Collection) -> None:
+    before = {question: said(kb, question) for question in QUESTIONS}
+    kb.delete_document(None, "refunds")
+    assert sources(kb, "refund") == []
+    require_alone(kb)
+    kb.restore(None, "refunds", "v1")
+    assert {question: said(kb, question) for question in QUESTIONS} == before
+    for source in OPEN:
+        kb.delete_document(None, source)
+    assert said(kb, "the") == []
+
+
+@pytest.mark.parametrize("call", ["optimize", "compact"])
+def test_rows_move_and_scores_stay(kb: Collection, call: str) -> None:
+    """Seen red with words that are written in another order than their rows."""
+    kb.put_document("parts", "v2", chunks=["Valve AX-8 of the pump. ", "Its days are thirty."])
+    kb.put_document("more", "v1", chunks=["A refund of the pump. ", "The office. "])
+    kb.delete_document(None, "office")
+    both = {question: said(kb, question, mode="hybrid") for question in QUESTIONS}
+    pinned = kb.snapshot()
+    for turn in range(2):
+        getattr(kb, call)()
+        assert {question: said(kb, question, mode="hybrid") for question in QUESTIONS} == both
+        assert {question: said(pinned, question, mode="hybrid") for question in QUESTIONS} == both
+        require_alone(kb)
+        kb.put_document("last", f"v{turn}", chunks=["the last days of the valve"])
+        assert "last" in sources(kb, "valve")
+        require_alone(kb)
+        kb.delete_document(None, "last")
+    pinned.close()
+    if call == "optimize":
+        kb.restore(None, "parts", "v1")
+        assert sources(kb, "2350") == ["parts"]
+    kb.compact()
+    require_alone(kb)
+    kb.verify()
+
+
+def test_order_and_batches_change_no_score() -> None:  # case F9: shards score as one
+    made = [stocked(words()), words(), words()]
+    made[1].put_documents([Document(source, "v1", chunks=[text]) for source, text in reversed(OPEN.items())])
+    for source, text in OPEN.items():
+        made[2].put_document(source, "v0", chunks=["pump office refund days"])
+        made[2].put_document(source, "v1", chunks=[text])
+    for question in QUESTIONS:
+        for mode in ("sparse", "hybrid"):
+            assert len({str(said(kb, question, mode=mode)) for kb in made}) == 1
+
+
+def test_a_failure_between_words_and_rows_leaves_neither(kb: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object, **__: object) -> None:
+        raise ZeroDivisionError
+
+    for place in (f"{Publisher.__module__}.keep_segment", "evidex.store.addition.postings_of"):
+        with monkeypatch.context() as broken:
+            broken.setattr(place, fails)
+            with pytest.raises(ZeroDivisionError):
+                kb.put_document("parts", "v2", chunks=["new words"])
+        assert sources(kb, "new words") == []
+        require_alone(kb)
+    kb.put_document("parts", "v2", chunks=["new words"])
+    assert sources(kb, "new words") == ["parts"]
+    require_alone(kb)
+
+
+SECRET = "Zanzibaryllium"
+
+
+def with_secrets(folder: Path, policy: Any, rule: Any = None) -> Collection:
+    kb = stocked(words(folder, policy=policy, metric="ip"), rule=rule)
+    for revision in ("v1", "v2", "v3"):
+        kb.put_document("S", revision, chunks=[f"{SECRET} {revision}", f"of {SECRET}-x7"], rule=rule)
+    return kb
+
+
+@pytest.mark.parametrize("step", ["visible", "deleted", "optimized"])
+def test_no_word_of_what_was_erased_is_left(tmp_path: Path, step: str) -> None:
+    kb = with_secrets(tmp_path / "kb", UNRESTRICTED)
+    if step != "visible":
+        kb.delete_document(None, "S")
+    if step == "optimized":
+        kb.optimize()
+    left = {name for name in files_with(tmp_path / "kb", SECRET) if "catalog" not in name}
+    assert left == {"postings.npy"}, "words do not lie there as they are, so this test shows nothing"
+    kb.erase(None, "S")
+    assert files_with(tmp_path / "kb", SECRET) == []
+    assert sources(kb, SECRET) == []
+    require_alone(kb)
+    kb.verify()
+    kb.close()
+    assert files_with(tmp_path / "kb", SECRET) == []
+
+
+def test_what_others_read_is_erased_when_they_let_go(tmp_path: Path) -> None:
+    policy = Policy()
+    kb = with_secrets(tmp_path / "kb", policy, policy.rule("acme", {"a"}))
+    pinned = kb.snapshot()
+    for reader in (kb, pinned):  # so that counts of this state are kept
+        assert len(said(reader, SECRET, principal=UNRESTRICTED)) == 2
+    with pytest.raises(LockHeld, match="nobody can read them"):
+        kb.erase("acme", "S")
+    assert "postings.npy" in files_with(tmp_path / "kb", SECRET)
+    assert sources(kb, SECRET, principal=UNRESTRICTED) == []
+    pinned.close()
+    kb.erase("acme", "S")
+    assert files_with(tmp_path / "kb", SECRET) == []
+    kb.close()
+
+
+def test_what_was_compacted_is_left_nowhere(tmp_path: Path) -> None:
+    kb = with_secrets(tmp_path / "kb", UNRESTRICTED)
+    kb.put_document("S", "v4", chunks=["harmless"])
+    kb.compact()
+    assert files_with(tmp_path / "kb", SECRET) == []
+    kb.close()
+
+
+def test_readers_see_new_words_when_they_refresh(tmp_path: Path) -> None:
+    with stocked(words(tmp_path / "kb")) as kb, words(tmp_path / "kb", "r", analyzer=None) as reader:
+        pinned = reader.snapshot()
+        kb.put_document("new", "v1", chunks=["a zebra in the office"])
+        kb.delete_document(None, "office")
+        for one in (reader, pinned):
+            assert sources(one, "zebra") == []
+            assert "office" in sources(one, "office")
+        reader.refresh()
+        assert sources(reader, "zebra") == ["new"]
+        assert "office" not in sources(reader, "office")
+        require_alone(reader)
+        assert sources(pinned, "zebra") == []
+        kb.optimize()
+        reader.refresh()
+        require_alone(reader)
+
+        def elsewhere() -> Any:
+            with words(tmp_path / "kb", "r") as other:
+                inherited = said(reader, "the zebra"), said(pinned, "the zebra")
+                return said(other, "the zebra"), *inherited
+
+        assert result_of(elsewhere) == (said(kb, "the zebra"), said(reader, "the zebra"), said(pinned, "the zebra"))
+
+
+def test_another_process_writes(tmp_path: Path) -> None:
+    stocked(words(tmp_path / "kb")).close()
+    with words(tmp_path / "kb", "r") as reader:
+
+        def writes() -> list[str]:
+            with words(tmp_path / "kb", analyzer=None) as kb:
+                kb.put_document("new", "v1", "a zebra in the office")
+                return sources(kb, "zebra")
+
+        assert result_of(writes) == ["new"]
+        assert sources(reader, "zebra") == []
+        reader.refresh()
+        assert sources(reader, "zebra") == ["new"]
+        require_alone(reader)
+
+
+def test_each_answer_is_that_of_one_state() -> None:
+    """While a writer replaces all documents, readers find words of one revision only, with the scores of it."""
+    kb, wrong, done = words(encoder=None, dim=3), [], threading.Event()
+    texts = {word: [f"{word} {'x ' * place}" for place in range(3)] for word in ("even", "odd")}
+    expected = {word: [score for _, score in alone(every, word)] for word, every in texts.items()}
+
+    def put(number: int) -> None:
+        kb.put_document("s", f"v{number}", chunks=texts["odd" if number % 2 else "even"], vectors=EYE)
+
+    def read() -> None:
+        while not done.is_set():
+            for word in texts:
+                found = kb.retrieve(word, mode="sparse")
+                if found and sorted(one.score for one in found) != sorted(expected[word]):
+                    wrong.append(found)
+
+    put(0)
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for one in readers:
+        one.start()
+    for number in range(1, 60):
+        put(number)
+        if number % 20 == 0:
+            kb.compact()
+    done.set()
+    for one in readers:
+        one.join()
+    assert wrong == []
+
+
+def test_a_closed_collection_and_a_fork(tmp_path: Path) -> None:
+    kb = guarded(folder=tmp_path / "kb")
+    expected = said(kb, "salary", principal=UNRESTRICTED)
+    kb.close()
+    reader = words(tmp_path / "kb", "r", Policy(), metric=None, encoder=HashEncoder())
+    assert said(reader, "salary", principal=UNRESTRICTED) == expected
+    assert result_of(lambda: (os.getpid(), said(reader, "salary", principal=UNRESTRICTED)))[1] == expected
+    reader.close()
