@@ -18,7 +18,7 @@ namespace {
 using search::TopK;
 
 /// Fewer rows are not worth another worker.
-constexpr std::size_t kRowsPerWorker = 16 * kSparseWindow;
+constexpr std::size_t kRowsPerWorker = 8 * kSparseWindow;
 
 /// The terms of a query that somebody's rows have, with their weights.
 SparseTerms terms_of(const SparseCounts* counts, const SparseQuery& query, std::size_t q) {
