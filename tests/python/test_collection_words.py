@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,25 +12,27 @@ import pytest
 
 from collections_examples import HashEncoder
 from evidex import (
-    UNRESTRICTED,
-    AllowMask,
     Collection,
-    Columns,
     InvalidInput,
-    Principal,
     VersionMismatch,
     rrf,
-    where,
 )
 from evidex.text import Analyzer
-from words_examples import OPEN, alone, guarded, said, scores, sources, stocked, visible, words
+from store_examples import quick_folder
+from words_examples import OPEN, alone, said, scores, sources, stocked, visible, words
 
 DEPTH = 100  # of each leg of a hybrid search, or twice k
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with quick_folder() as path:
+        yield path
+
+
 @pytest.fixture(params=[False, True], ids=["memory", "folder"])
-def kb(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collection]:
-    made = stocked(words(tmp_path / "kb" if request.param else None))
+def kb(request: pytest.FixtureRequest, folder: Path) -> Iterator[Collection]:
+    made = stocked(words(folder / "kb" if request.param else None))
     yield made
     made.close()
 
@@ -157,33 +158,6 @@ def test_words_do_not_ask_the_encoder() -> None:
     assert encoder.seen == ["q: office"]
 
 
-ALICE = Principal("alice", "acme", {"support"})
-WRONG: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown mode": ({"mode": "magic"}, "mode: expected one of dense, sparse, hybrid, got 'magic'"),
-    "no mode": ({"mode": None}, "mode: expected one of"),
-    "modes": ({"mode": ("dense", "sparse")}, "mode: expected one of"),
-    "a scope of vectors": ({"scope": "permitted"}, "scope: 'permitted' would change nothing in mode 'dense'"),
-    "an unknown scope": ({"mode": "sparse", "scope": "mine"}, "scope: expected one of permitted, tenant, collection"),
-    "a scope that is none": ({"mode": "hybrid", "scope": 1}, "scope: expected one of"),
-    "a tenant of nobody": (
-        {"mode": "sparse", "scope": "tenant", "principal": UNRESTRICTED},
-        "UNRESTRICTED has no tenant",
-    ),
-    "a blank question": ({"question": " \n", "mode": "sparse"}, "question: .*ask something"),
-    "a question that is none": ({"question": {"salary": 4}, "mode": "sparse"}, "question: expected a str"),
-    "k": ({"k": -1, "mode": "hybrid"}, "k: "),
-    "threads": ({"threads": 0, "mode": "sparse"}, "threads: "),
-}
-
-
-@pytest.mark.parametrize("what", WRONG)
-def test_what_is_refused(what: str) -> None:
-    wrong, message = WRONG[what]
-    given: dict[str, Any] = {"question": "salary", "principal": ALICE} | wrong
-    with pytest.raises(InvalidInput, match=f"(?s){message}"):
-        guarded().retrieve(given.pop("question"), **given)
-
-
 @pytest.mark.parametrize("mode", ["sparse", "hybrid"])
 def test_an_open_collection_has_one_scope(kb: Collection, mode: str) -> None:
     assert said(kb, "office", mode=mode, scope="collection") == said(kb, "office", mode=mode)
@@ -192,32 +166,32 @@ def test_an_open_collection_has_one_scope(kb: Collection, mode: str) -> None:
             kb.retrieve("office", mode=mode, scope=scope)
 
 
-def test_the_analyzer_is_the_one_it_was_made_with(tmp_path: Path) -> None:  # case F10
-    stocked(words(tmp_path / "kb", analyzer=Analyzer(stop_words=["the"]))).close()
+def test_the_analyzer_is_the_one_it_was_made_with(folder: Path) -> None:  # case F10
+    stocked(words(folder / "kb", analyzer=Analyzer(stop_words=["the"]))).close()
     for mode in ("r", "rw"):
         for other in (Analyzer(), Analyzer(stop_words=[]), "english", 5):
             with pytest.raises(InvalidInput, match="(?s)analyzer: got .*the one that was stored is"):
-                words(tmp_path / "kb", mode, analyzer=other)
+                words(folder / "kb", mode, analyzer=other)
         for same in (None, Analyzer(stop_words=["THE"])):
-            with words(tmp_path / "kb", mode, analyzer=same) as kb:
+            with words(folder / "kb", mode, analyzer=same) as kb:
                 assert sources(kb, "the") == []
                 assert sources(kb, "the office") == sources(kb, "office") != []
-    stocked(words(tmp_path / "plain", analyzer=None)).close()
+    stocked(words(folder / "plain", analyzer=None)).close()
     with pytest.raises(InvalidInput, match="the one that was stored is none"):
-        words(tmp_path / "plain")
+        words(folder / "plain")
     with pytest.raises(InvalidInput, match="analyzer: expected an Analyzer, or None, got 'english'"):
-        words(tmp_path / "new", analyzer="english")
-    assert not (tmp_path / "new").exists()
+        words(folder / "new", analyzer="english")
+    assert not (folder / "new").exists()
 
 
 @pytest.mark.parametrize("lacking", ["the stemmer", "its rules"])
 def test_vectors_are_found_where_the_analyzer_cannot_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, lacking: str
 ) -> None:
     """Seen red with an analyser made when the collection is opened."""
     monkeypatch.setattr("evidex.text.analysis.snowball_version", lambda: "3.0.1")
     monkeypatch.setattr("evidex.text.analysis.Stemmer", lambda _: str)
-    kb = stocked(words(tmp_path / "kb", analyzer=Analyzer("english")))
+    kb = stocked(words(folder / "kb", analyzer=Analyzer("english")))
     expected = said(kb, "office", mode="dense")
     assert sources(kb, "office") == ["office", "days"] or sources(kb, "office") == ["days", "office"]
     kb.close()
@@ -231,7 +205,7 @@ def test_vectors_are_found_where_the_analyzer_cannot_be_made(
     monkeypatch.setattr("evidex.text._stemming._package", absent)
     error: Any = (InvalidInput, "PyStemmer") if lacking == "the stemmer" else (VersionMismatch, "has rules 2")
     for mode in ("r", "rw"):
-        with words(tmp_path / "kb", mode, analyzer=None) as again:
+        with words(folder / "kb", mode, analyzer=None) as again:
             assert said(again, "office", mode="dense") == expected
             for call in ("sparse", "hybrid"):
                 with pytest.raises(error[0], match=error[1]):
@@ -244,46 +218,9 @@ def test_vectors_are_found_where_the_analyzer_cannot_be_made(
             assert len(again) == len(OPEN)
 
 
-def columned() -> Any:
-    kb = guarded(columns=Columns({"year": int}))
-    policy = kb._policy
-    assert policy is not None
-    rule = policy.rule("acme", {"support", "legal"})
-    kb.put_document("dated", "v1", chunks=["salary of 2020"], rule=rule, metadata={"year": 2020})
-    kb.put_document("other", "v1", chunks=["secret of the bands"], rule=rule)
-    return kb
-
-
-KEYWORDS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
-    "k": (lambda _: 1, lambda _: 2),
-    "mode": (lambda _: "sparse", lambda _: "hybrid"),
-    "principal": (lambda _: ALICE, lambda _: UNRESTRICTED),
-    "allow": (lambda _: None, lambda kb: AllowMask.from_ids(kb, kb.ids(principal=ALICE)[:1])),
-    "where": (lambda _: None, lambda _: where("year") == 2020),
-    "scope": (lambda _: "permitted", lambda _: "collection"),
-}
-
-
-@pytest.mark.parametrize("mode", ["sparse", "hybrid"])
-@pytest.mark.parametrize("name", KEYWORDS)
-def test_each_keyword_of_retrieve_changes_something(name: str, mode: str) -> None:
-    """Seen red with each of them left out of what is passed on."""
-    kb, (one, other) = columned(), KEYWORDS[name]
-    given: dict[str, Any] = {"k": 10, "mode": mode, "principal": ALICE}
-    found = [said(kb, "salary bands", **{**given, name: value(kb)}) for value in (one, other)]
-    assert found[0] != found[1]
-    assert said(kb, "salary bands", threads=4, **given) == said(kb, "salary bands", threads=1, **given)
-
-
-def test_all_keywords_are_tried() -> None:
-    assert set(inspect.signature(Collection.retrieve).parameters) - {"self", "question", "threads"} == set(KEYWORDS)
-    with pytest.raises(TypeError, match="ranking"):
-        columned().retrieve("salary", ranking="tfidf", principal=ALICE)
-
-
-def test_a_collection_without_documents(tmp_path: Path) -> None:
-    for folder in (None, tmp_path / "kb"):
-        with words(folder) as kb:
+def test_a_collection_without_documents(folder: Path) -> None:
+    for place in (None, folder / "kb"):
+        with words(place) as kb:
             for mode in ("dense", "sparse", "hybrid"):
                 assert kb.retrieve("anything", mode=mode) == ()
             kb.optimize()

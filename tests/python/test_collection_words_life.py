@@ -14,15 +14,22 @@ import pytest
 from collections_examples import EYE, HashEncoder
 from evidex import UNRESTRICTED, Collection, Document, LockHeld, Policy
 from evidex.store.publishing import Publisher
+from store_examples import quick_folder
 from store_processes import result_of
 from words_examples import OPEN, alone, files_with, guarded, said, scores, sources, stocked, visible, words
 
 QUESTIONS = ("thirty days of the office", "refund", "pump AX-7 valve 2350", "the", "nonsense")
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with quick_folder() as path:
+        yield path
+
+
 @pytest.fixture(params=[False, True], ids=["memory", "folder"])
-def kb(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Collection]:
-    made = stocked(words(tmp_path / "kb" if request.param else None))
+def kb(request: pytest.FixtureRequest, folder: Path) -> Iterator[Collection]:
+    made = stocked(words(folder / "kb" if request.param else None))
     yield made
     made.close()
 
@@ -125,49 +132,49 @@ def with_secrets(folder: Path, policy: Any, rule: Any = None) -> Collection:
 
 
 @pytest.mark.parametrize("step", ["visible", "deleted", "optimized"])
-def test_no_word_of_what_was_erased_is_left(tmp_path: Path, step: str) -> None:
-    kb = with_secrets(tmp_path / "kb", UNRESTRICTED)
+def test_no_word_of_what_was_erased_is_left(folder: Path, step: str) -> None:
+    kb = with_secrets(folder / "kb", UNRESTRICTED)
     if step != "visible":
         kb.delete_document(None, "S")
     if step == "optimized":
         kb.optimize()
-    left = {name for name in files_with(tmp_path / "kb", SECRET) if "catalog" not in name}
+    left = {name for name in files_with(folder / "kb", SECRET) if "catalog" not in name}
     assert left == {"postings.npy"}, "words do not lie there as they are, so this test shows nothing"
     kb.erase(None, "S")
-    assert files_with(tmp_path / "kb", SECRET) == []
+    assert files_with(folder / "kb", SECRET) == []
     assert sources(kb, SECRET) == []
     require_alone(kb)
     kb.verify()
     kb.close()
-    assert files_with(tmp_path / "kb", SECRET) == []
+    assert files_with(folder / "kb", SECRET) == []
 
 
-def test_what_others_read_is_erased_when_they_let_go(tmp_path: Path) -> None:
+def test_what_others_read_is_erased_when_they_let_go(folder: Path) -> None:
     policy = Policy()
-    kb = with_secrets(tmp_path / "kb", policy, policy.rule("acme", {"a"}))
+    kb = with_secrets(folder / "kb", policy, policy.rule("acme", {"a"}))
     pinned = kb.snapshot()
     for reader in (kb, pinned):  # so that counts of this state are kept
         assert len(said(reader, SECRET, principal=UNRESTRICTED)) == 2
     with pytest.raises(LockHeld, match="nobody can read them"):
         kb.erase("acme", "S")
-    assert "postings.npy" in files_with(tmp_path / "kb", SECRET)
+    assert "postings.npy" in files_with(folder / "kb", SECRET)
     assert sources(kb, SECRET, principal=UNRESTRICTED) == []
     pinned.close()
     kb.erase("acme", "S")
-    assert files_with(tmp_path / "kb", SECRET) == []
+    assert files_with(folder / "kb", SECRET) == []
     kb.close()
 
 
-def test_what_was_compacted_is_left_nowhere(tmp_path: Path) -> None:
-    kb = with_secrets(tmp_path / "kb", UNRESTRICTED)
+def test_what_was_compacted_is_left_nowhere(folder: Path) -> None:
+    kb = with_secrets(folder / "kb", UNRESTRICTED)
     kb.put_document("S", "v4", chunks=["harmless"])
     kb.compact()
-    assert files_with(tmp_path / "kb", SECRET) == []
+    assert files_with(folder / "kb", SECRET) == []
     kb.close()
 
 
-def test_readers_see_new_words_when_they_refresh(tmp_path: Path) -> None:
-    with stocked(words(tmp_path / "kb")) as kb, words(tmp_path / "kb", "r", analyzer=None) as reader:
+def test_readers_see_new_words_when_they_refresh(folder: Path) -> None:
+    with stocked(words(folder / "kb")) as kb, words(folder / "kb", "r", analyzer=None) as reader:
         pinned = reader.snapshot()
         kb.put_document("new", "v1", chunks=["a zebra in the office"])
         kb.delete_document(None, "office")
@@ -184,19 +191,19 @@ def test_readers_see_new_words_when_they_refresh(tmp_path: Path) -> None:
         require_alone(reader)
 
         def elsewhere() -> Any:
-            with words(tmp_path / "kb", "r") as other:
+            with words(folder / "kb", "r") as other:
                 inherited = said(reader, "the zebra"), said(pinned, "the zebra")
                 return said(other, "the zebra"), *inherited
 
         assert result_of(elsewhere) == (said(kb, "the zebra"), said(reader, "the zebra"), said(pinned, "the zebra"))
 
 
-def test_another_process_writes(tmp_path: Path) -> None:
-    stocked(words(tmp_path / "kb")).close()
-    with words(tmp_path / "kb", "r") as reader:
+def test_another_process_writes(folder: Path) -> None:
+    stocked(words(folder / "kb")).close()
+    with words(folder / "kb", "r") as reader:
 
         def writes() -> list[str]:
-            with words(tmp_path / "kb", analyzer=None) as kb:
+            with words(folder / "kb", analyzer=None) as kb:
                 kb.put_document("new", "v1", "a zebra in the office")
                 return sources(kb, "zebra")
 
@@ -237,11 +244,11 @@ def test_each_answer_is_that_of_one_state() -> None:
     assert wrong == []
 
 
-def test_a_closed_collection_and_a_fork(tmp_path: Path) -> None:
-    kb = guarded(folder=tmp_path / "kb")
+def test_a_closed_collection_and_a_fork(folder: Path) -> None:
+    kb = guarded(folder=folder / "kb")
     expected = said(kb, "salary", principal=UNRESTRICTED)
     kb.close()
-    reader = words(tmp_path / "kb", "r", Policy(), metric=None, encoder=HashEncoder())
+    reader = words(folder / "kb", "r", Policy(), metric=None, encoder=HashEncoder())
     assert said(reader, "salary", principal=UNRESTRICTED) == expected
     assert result_of(lambda: (os.getpid(), said(reader, "salary", principal=UNRESTRICTED)))[1] == expected
     reader.close()
