@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/bits.hpp"
 #include "index/sparse_ranking.hpp"
 
 namespace evidex::index {
@@ -17,7 +18,7 @@ using postings::Numbers;
 
 PartCounts::PartCounts(std::shared_ptr<const postings::Postings> of, std::vector<std::uint64_t> bits)
     : of_(std::move(of)), bits_(std::move(bits)) {
-  for (const std::uint64_t word : bits_) rows_ += static_cast<std::size_t>(std::popcount(word));
+  for (const std::uint64_t word : bits_) rows_ += count_bits(word);
   if (of_->weighted()) return;
   if (rows_ == of_->rows()) {
     length_ = of_->length();

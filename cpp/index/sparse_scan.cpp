@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
 
+#include "base/bits.hpp"
 #include "index/sparse_cursor.hpp"
 #include "index/sparse_scorers.hpp"
 
@@ -76,7 +76,7 @@ class Scan {
     if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
     std::size_t permitted = 0;
     for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) {
-      permitted += static_cast<std::size_t>(std::popcount(permitted_[i]));
+      permitted += count_bits(permitted_[i]);
     }
     few_permitted_ = permitted < kFewPermitted;
     return true;

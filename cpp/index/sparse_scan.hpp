@@ -31,10 +31,22 @@ struct SparseTerms {
 
 inline constexpr std::size_t kSparseWindow = 8192;
 
-/// Room for one worker: sums of a window of rows, zero in between.
+/// Room for one worker: sums of a window of rows, zero in between. A thread keeps its own from call to call.
 class SparseScratch {
  public:
-  std::vector<double> sums = std::vector<double>(kSparseWindow);
+  /// This thread's, to be used until `done`; what did not get that far, by an exception, is cleaned here.
+  static SparseScratch& of_thread() {
+    thread_local SparseScratch scratch;
+    if (scratch.used_) scratch.sums.assign(kSparseWindow, 0);
+    scratch.used_ = true;
+    return scratch;
+  }
+  void done() noexcept { used_ = false; }
+
+  std::vector<double> sums;
+
+ private:
+  bool used_ = true;
 };
 
 struct SparseRange {

@@ -130,7 +130,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
   }
   std::atomic<std::size_t> next{0};
   run_workers(planned.workers, [&](unsigned) {
-    SparseScratch scratch;
+    SparseScratch& scratch = SparseScratch::of_thread();
     for (std::size_t i = next++; i < count * ranges.size(); i = next++) {
       const std::size_t q = i / ranges.size();
       if (planned.masks[call.mask_of(q)].returned == 0) continue;
@@ -145,6 +145,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
         sink(q, best.sorted());
       }
     }
+    scratch.done();
   });
   for (std::size_t q = 0; q < count; ++q) {
     if (ranges.size() == 1) {

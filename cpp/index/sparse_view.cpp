@@ -26,6 +26,13 @@ SparseView::SparseView(std::shared_ptr<const Snapshot> of, std::vector<SparsePar
 bool permitted_bits(const Snapshot& snapshot, const search::Bitmask& mask, std::size_t first, std::size_t count,
                     std::uint64_t* to) {
   const std::size_t words = (count + 63) / 64;
+  if (first % 64 == 0 && snapshot.dead_rows == 0 && first + count <= mask.rows()) {  // the usual case, word by word
+    std::uint64_t found = 0;
+    for (std::size_t i = 0; i + 1 < words; ++i) found |= to[i] = mask.word(first / 64 + i);
+    to[words - 1] = mask.word(first / 64 + words - 1);
+    if (count % 64 != 0) to[words - 1] &= (std::uint64_t{1} << (count % 64)) - 1;
+    return (found | to[words - 1]) != 0;
+  }
   std::fill_n(to, words, 0);
   const std::size_t shift = first % 64;
   std::uint64_t any = 0;
