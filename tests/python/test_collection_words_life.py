@@ -13,6 +13,7 @@ import pytest
 
 from collections_examples import EYE, HashEncoder
 from evidex import UNRESTRICTED, Collection, Document, LockHeld, Policy
+from evidex.lexical.documents import postings_of
 from evidex.store.publishing import Publisher
 from store_examples import quick_folder
 from store_processes import result_of
@@ -109,7 +110,7 @@ def test_a_failure_between_words_and_rows_leaves_neither(kb: Collection, monkeyp
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    for place in (f"{Publisher.__module__}.keep_segment", "evidex.store.addition.postings_of"):
+    for place in (f"{Publisher.__module__}.keep_segment", f"{Publisher.__module__}.postings_of"):
         with monkeypatch.context() as broken:
             broken.setattr(place, fails)
             with pytest.raises(ZeroDivisionError):
@@ -118,6 +119,43 @@ def test_a_failure_between_words_and_rows_leaves_neither(kb: Collection, monkeyp
         require_alone(kb)
     kb.put_document("parts", "v2", chunks=["new words"])
     assert sources(kb, "new words") == ["parts"]
+    require_alone(kb)
+
+
+def test_words_are_found_before_the_transaction_and_once(kb: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads wait for a transaction. Seen red with words found inside it, and with those of what is there already."""
+    seen: list[list[str]] = []
+    real = postings_of
+
+    def outside(texts: list[str], analyzer: Any) -> Any:
+        assert not kb._catalog._connection.in_transaction
+        seen.append(texts)
+        return real(texts, analyzer)
+
+    monkeypatch.setattr(f"{Publisher.__module__}.postings_of", outside)
+    for vectors in (None, EYE[:1]):
+        new = Document("new", f"v {vectors}", chunks=["a zebra"], vectors=vectors)
+        kb.put_documents([Document("parts", "v1", chunks=[OPEN["parts"]]), new])
+        kb.put_documents([new])
+    assert [texts for texts in seen if texts] == [["a zebra"]] * 2
+    require_alone(kb)
+
+
+def test_a_document_that_another_thread_put_meanwhile_has_no_words_twice(
+    kb: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was analysed and is no longer new is left out. Seen red with all words under the rows of what is new."""
+    both = [Document(name, "v1", chunks=[f"a {name} of its own"], vectors=EYE[:1]) for name in ("zebra", "yak")]
+    real = postings_of
+
+    def meanwhile(texts: list[str], analyzer: Any) -> Any:
+        monkeypatch.undo()
+        kb.put_documents(both[:1])
+        return real(texts, analyzer)
+
+    monkeypatch.setattr(f"{Publisher.__module__}.postings_of", meanwhile)
+    kb.put_documents(both)
+    assert (sources(kb, "zebra"), sources(kb, "yak")) == (["zebra"], ["yak"])
     require_alone(kb)
 
 
