@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
+#include <numbers>
 
 namespace evidex {
 
 /// Of a normal number above 0, within 1 unit in the last place or so. log(x) = e log 2 + 2 artanh(s), s = (m - 1)/(m +
 /// 1), with the series of artanh; |s| is at most 0.172 (Abramowitz and Stegun, 4.1.27).
 inline double logarithm(double x) noexcept {
-  constexpr double kHighLog2 = 0x1.62e42fefa3800p-1;  // the lowest bits are 0, so that its multiples are exact
+  // Its lowest bits are 0, so that its multiples are exact.
+  constexpr double kHighLog2 = static_cast<double>(static_cast<std::int64_t>(std::numbers::ln2 * 0x1p44)) * 0x1p-44;
   constexpr double kLowLog2 = 0x1.ef35793c76730p-45;
   int exponent = 0;
   double mantissa = std::frexp(x, &exponent);  // exact, from 1/2 up

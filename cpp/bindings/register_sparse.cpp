@@ -114,7 +114,7 @@ py::array_t<std::uint8_t> bytes_of(const std::shared_ptr<Postings>& postings) {
   const auto* owner = new std::shared_ptr<const Postings>(postings);
   const py::capsule keeper(owner, [](void* p) { delete static_cast<std::shared_ptr<const Postings>*>(p); });
   const auto bytes = postings->bytes();
-  py::array_t<std::uint8_t> array({static_cast<py::ssize_t>(bytes.size())},
+  py::array_t<std::uint8_t> array(static_cast<py::ssize_t>(bytes.size()),
                                   reinterpret_cast<const std::uint8_t*>(bytes.data()), keeper);
   py::detail::array_proxy(array.ptr())->flags &= ~py::detail::npy_api::NPY_ARRAY_WRITEABLE_;
   return array;
@@ -190,6 +190,7 @@ Answer search(const SparseView& view, const SparseCounts& counts, int ranking, d
               const py::sequence& queries, std::size_t k, const Masks& masks, const Array<std::uint32_t>& mask_of,
               unsigned threads, bool grouped) {
   if (view.weighted) throw InvalidInput("queries: these rows are vectors");
+  if (counts.parts() != view.parts.size()) throw InvalidInput("counts: they are of another view");
   Terms terms;
   std::vector<double> weights;
   std::vector<std::size_t> starts{0};
@@ -209,6 +210,7 @@ Answer search(const SparseView& view, const SparseCounts& counts, int ranking, d
 Answer search_vectors(const SparseView& view, const Array<std::int64_t>& indices, const Array<float>& values,
                       const Array<std::int64_t>& starts, std::size_t k, const Masks& masks,
                       const Array<std::uint32_t>& mask_of, unsigned threads, bool grouped) {
+  if (!view.weighted && !view.parts.empty()) throw InvalidInput("queries: these rows have words");
   const auto given = elements(indices, "indices");
   const auto given_values = elements(values, "values");
   const auto begins = elements(starts, "starts");
@@ -217,11 +219,13 @@ Answer search_vectors(const SparseView& view, const Array<std::int64_t>& indices
     throw InvalidInput("starts: expected numbers that ascend from 0 to that of the values");
   }
   std::vector<postings::NumberTerm> numbers;
+  numbers.reserve(given.size());
   for (const std::int64_t index : given) {
     if (index < 0 || index > 0xFFFFFFFF) throw InvalidInput("indices: out of range");
     numbers.emplace_back(static_cast<std::uint32_t>(index));
   }
   std::vector<std::string_view> views;
+  views.reserve(numbers.size());
   for (const postings::NumberTerm& number : numbers) views.push_back(number.view());
   const std::vector<double> weights(given_values.begin(), given_values.end());
   const std::vector<std::size_t> firsts(begins.begin(), begins.end());

@@ -46,6 +46,8 @@ class SparseCounts {
   std::size_t rows() const noexcept { return rows_; }
   std::uint64_t length() const noexcept { return length_; }
   std::size_t df(std::string_view term) const;
+  /// Of the view that they are of.
+  std::size_t parts() const noexcept { return parts_.size(); }
 
   /// Euclidean lengths of the documents of a part of `view`, with the weights of TF-IDF; made when first asked for.
   const std::vector<double>& norms(const SparseView& view, std::size_t part) const;

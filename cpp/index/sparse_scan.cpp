@@ -14,11 +14,8 @@
 namespace evidex::index {
 namespace {
 
-using postings::Bounds;
-using search::Hit;
 using search::TopK;
 
-constexpr std::size_t kWords = kSparseWindow / 64;
 /// A window whose permitted rows are fewer is scored through its mask, row by row.
 constexpr std::size_t kFewPermitted = kSparseWindow / 4;
 
@@ -72,21 +69,17 @@ class Scan {
 
   bool permit(const search::Bitmask& mask) {
     few_permitted_ = false;
-    if (!everything_ || end_ - first_ < kSparseWindow) {
-      if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
-      count_permitted();
+    if (everything_ && end_ - first_ == kSparseWindow) {
+      permitted_.fill(~std::uint64_t{0});
       return true;
     }
-    permitted_.fill(~std::uint64_t{0});
-    return true;
-  }
-
-  void count_permitted() {
+    if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
     std::size_t permitted = 0;
     for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) {
       permitted += static_cast<std::size_t>(std::popcount(permitted_[i]));
     }
     few_permitted_ = permitted < kFewPermitted;
+    return true;
   }
 
   /// The terms that have rows in the window, and which of them must be read to find every hit.
@@ -101,8 +94,9 @@ class Scan {
       double all = 0;
       for (SparseCursor* cursor : active_) {
         cursor->bound = 0;
-        cursor->each_bound_below(
-            end_, [&](const Bounds& of) { cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of)); });
+        cursor->each_bound_below(end_, [&](const postings::Bounds& of) {
+          cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of));
+        });
         all += cursor->bound;
       }
       if (all < least_) return false;
@@ -275,7 +269,7 @@ class Scan {
   std::vector<std::uint32_t> touched_;
   std::vector<Candidate> candidates_;
   std::vector<Scored> scored_;
-  std::array<std::uint64_t, kWords> permitted_;
+  std::array<std::uint64_t, kSparseWindow / 64> permitted_;
   std::size_t first_ = 0;
   std::uint32_t end_ = 0;
   double least_ = 0;

@@ -18,10 +18,10 @@ namespace {
 using search::TopK;
 
 /// Fewer rows are not worth another worker.
-constexpr std::size_t kRowsPerWorker = 16 * kSparseWindow;
+constexpr std::size_t kRowsPerWorker = 8 * kSparseWindow;
 
 /// The terms of a query that somebody's rows have, with their weights.
-SparseTerms terms_of(const SparseView& view, const SparseCounts* counts, const SparseQuery& query, std::size_t q) {
+SparseTerms terms_of(const SparseCounts* counts, const SparseQuery& query, std::size_t q) {
   SparseTerms found;
   double squares = 0;
   std::vector<std::size_t> order(query.starts[q + 1] - query.starts[q]);
@@ -29,7 +29,7 @@ SparseTerms terms_of(const SparseView& view, const SparseCounts* counts, const S
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return query.terms[a] < query.terms[b]; });
   for (const std::size_t i : order) {
     SparseTerm term{query.terms[i], query.weights[i], 1};
-    if (!view.weighted) {
+    if (counts != nullptr) {
       const std::size_t df = counts->df(term.term);
       if (df == 0) continue;
       term.idf = inverse_frequency(counts->rows(), df);
@@ -84,7 +84,7 @@ struct Call {
   void scan(std::size_t q, const SparseTerms& terms, const SparseRange& range, SparseScratch& scratch,
             TopK& best) const {
     const search::Bitmask& mask = *query.masks[mask_of(q)];
-    if (view.weighted) {
+    if (counts == nullptr) {
       scan_vectors(view, range, terms, mask, scratch, best, stop);
     } else if (ranking.ranking == Ranking::bm25) {
       const Bm25 bm25(ranking.k1, ranking.b, counts->rows(), counts->length());
@@ -125,7 +125,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
   std::vector<SparseTerms> terms(ranges.size() > 1 ? count : 0);
   std::vector<std::vector<TopK>> found(terms.size());
   for (std::size_t q = 0; q < terms.size(); ++q) {
-    terms[q] = terms_of(view, counts, query, q);
+    terms[q] = terms_of(counts, query, q);
     found[q].assign(ranges.size(), call.best_of(q));
   }
   std::atomic<std::size_t> next{0};
@@ -140,7 +140,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
         }
       } else {
         TopK best = call.best_of(q);
-        const SparseTerms its = terms_of(view, counts, query, q);
+        const SparseTerms its = terms_of(counts, query, q);
         for (const SparseRange& range : ranges[0]) call.scan(q, its, range, scratch, best);
         sink(q, best.sorted());
       }

@@ -40,7 +40,7 @@ struct SparseRanking {
 /// The plan of the masks, and how many workers are worth it.
 Plan plan(const SparseView& view, const SparseQuery& query);
 
-/// `counts` are the statistics of the call's scope; not looked at where the view is of vectors. Rows that have none of
+/// `counts` are the statistics of the call's scope; null where the view is of vectors. Rows that have none of
 /// the terms are no hits.
 void search(const SparseView& view, const SparseCounts* counts, const SparseRanking& ranking, const SparseQuery& query,
             const Plan& planned, const Sink& sink, Stop& stop);

@@ -180,14 +180,14 @@ def test_the_analyzer_is_the_one_it_was_made_with(folder: Path) -> None:  # case
     stocked(words(folder / "kb", analyzer=Analyzer(stop_words=["the"]))).close()
     for mode in ("r", "rw"):
         for other in (Analyzer(), Analyzer(stop_words=[]), "english", 5):
-            with pytest.raises(InvalidInput, match="(?s)analyzer: got .*the one that was stored is"):
+            with pytest.raises(InvalidInput, match="(?s)analyzer: got .*what is stored was made with"):
                 words(folder / "kb", mode, analyzer=other)
         for same in (None, Analyzer(stop_words=["THE"])):
             with words(folder / "kb", mode, analyzer=same) as kb:
                 assert sources(kb, "the") == []
                 assert sources(kb, "the office") == sources(kb, "office") != []
     stocked(words(folder / "plain", analyzer=None)).close()
-    with pytest.raises(InvalidInput, match="the one that was stored is none"):
+    with pytest.raises(InvalidInput, match="what is stored was made with none"):
         words(folder / "plain")
     with pytest.raises(InvalidInput, match="analyzer: expected an Analyzer, or None, got 'english'"):
         words(folder / "new", analyzer="english")

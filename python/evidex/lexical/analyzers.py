@@ -21,8 +21,8 @@ def analyzer_of(said: str, given: object) -> Analyzer | None:
         return _made_again(said) if said else None
     if not isinstance(given, Analyzer) or given.identity != said:
         raise InvalidInput(
-            f"analyzer: got {given.identity if isinstance(given, Analyzer) else given!r}, but the one that was stored "
-            f"is {said or 'none'}; pass that one or leave it out, or store the documents anew with this one"
+            f"analyzer: got {given.identity if isinstance(given, Analyzer) else given!r}, but what is stored "
+            f"was made with {said or 'none'}; pass that one or leave it out, or store the documents anew with this one"
         )
     return given
 
