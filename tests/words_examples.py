@@ -19,6 +19,8 @@ OPEN: dict[str, str] = {
     "days": "Thirty days are a month at the office.",
 }
 
+QUESTIONS = ("thirty days of the office", "refund", "pump AX-7 valve 2350", "the", "nonsense")
+
 
 def words(folder: Path | None = None, mode: str = "rw", policy: Any = UNRESTRICTED, **how: Any) -> Collection:
     """A collection with words, in a folder or in memory."""
@@ -61,6 +63,12 @@ def alone(texts: Iterable[str], question: str) -> list[tuple[str, float]]:
 
 def visible(reader: Any) -> list[str]:
     return [chunk.text for chunk in reader.chunks()]
+
+
+def require_alone(reader: Any) -> None:
+    """Frequencies and lengths are those of the visible chunks: scores have the bits of an index that held no others."""
+    for question in QUESTIONS:
+        assert scores(reader, question) == alone(visible(reader), question)
 
 
 def files_with(folder: Path, word: str) -> list[str]:

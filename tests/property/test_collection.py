@@ -31,7 +31,8 @@ seeds = st.integers(0, 2**24 - 1)
 class Documents(RuleBasedStateMachine):
     """Seen red with each of FAULTS; retired rows left alive in the store; segments deleted that a reader has; revisions
     dropped that a snapshot shows; a rule that a repeated put does not set; documents numbered as they come; a restored
-    revision looked for where it first was.
+    revision looked for where it first was; words in another order than rows of rewritten segments; words counted over
+    all rows.
     """
 
     world: World | None = None

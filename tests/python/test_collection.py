@@ -31,6 +31,7 @@ from evidex import (
 )
 from evidex.store.publishing import Publisher
 from evidex.store.segments import FolderSegments
+from evidex.text import Analyzer
 
 
 def test_three_lines_in_a_notebook() -> None:
@@ -126,7 +127,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "ids": lambda kb: len(kb.ids(principal=UNRESTRICTED)),
     "count": lambda kb: kb.count(principal=UNRESTRICTED),
     "items": lambda kb: sum(len(ids) for ids, _ in kb.items(principal=UNRESTRICTED)),
-    "retrieve": lambda kb: len(kb.retrieve("text", principal=UNRESTRICTED)),
+    "retrieve": lambda kb: len(kb.retrieve("text", mode="hybrid", principal=UNRESTRICTED)),
     "get_chunk": lambda kb: kb.get_chunk("0" * 64, principal=UNRESTRICTED),
     "chunks": lambda kb: len(texts_of(kb, UNRESTRICTED)),
     "stats": lambda kb: kb.stats(principal=UNRESTRICTED)["rows"],
@@ -157,7 +158,7 @@ STATES = ("new", "filled", "emptied", "read-only", "closed", "closed snapshot", 
 
 def prepared(state: str, path: Path) -> Any:
     policy = Policy()
-    how: Any = {"policy": policy, "encoder": HashEncoder()}
+    how: Any = {"policy": policy, "encoder": HashEncoder(), "analyzer": Analyzer()}
     kb = Collection.open(path, "rw", **how) if state == "read-only" else Collection.in_memory(**how)
     if state == "new":
         return kb

@@ -14,12 +14,13 @@ from collections_examples import HashEncoder
 from evidex import (
     Collection,
     InvalidInput,
+    Principal,
     VersionMismatch,
     rrf,
 )
 from evidex.text import Analyzer
 from store_examples import quick_folder
-from words_examples import OPEN, alone, said, scores, sources, stocked, visible, words
+from words_examples import OPEN, alone, guarded, said, scores, sources, stocked, visible, words
 
 DEPTH = 100  # of each leg of a hybrid search, or twice k
 
@@ -156,6 +157,15 @@ def test_words_do_not_ask_the_encoder() -> None:
     assert encoder.seen == []
     kb.retrieve("office", mode="hybrid")
     assert encoder.seen == ["q: office"]
+
+
+def test_the_encoder_is_asked_after_the_rights() -> None:
+    encoder = HashEncoder()
+    kb = guarded(encoder=encoder)
+    encoder.seen.clear()
+    for nobody in (Principal("x", "nowhere", {"legal"}), Principal("x", "acme", ())):
+        assert kb.retrieve("salary", mode="hybrid", principal=nobody) == ()
+    assert encoder.seen == []
 
 
 @pytest.mark.parametrize("mode", ["sparse", "hybrid"])

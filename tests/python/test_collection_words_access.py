@@ -214,7 +214,7 @@ def test_rights_that_never_settle_are_an_error(monkeypatch: pytest.MonkeyPatch) 
 
 
 @with_words
-def test_allow_and_where_narrow_hits_and_change_no_score(mode: str) -> None:
+def test_a_mask_narrows_hits_and_changes_no_score(mode: str) -> None:
     kb = guarded()
     everything = {one[0]: one[3] for one in said(kb, "secret salary", mode=mode, principal=BOB)}
     ids = {chunk.source: int(chunk.id[:16], 16) >> 1 for chunk in kb.chunks(principal=UNRESTRICTED)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Words follow documents: what is replaced, deleted, brought back, moved, dropped, erased (cases D2, F7, G7, H10)."""
+"""Words follow documents: what is replaced, deleted, brought back, moved, dropped (cases D2, F7, G7, H10)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,22 @@ from typing import Any
 import pytest
 
 from collections_examples import EYE, HashEncoder
-from evidex import UNRESTRICTED, Collection, Document, LockHeld, Policy
+from evidex import UNRESTRICTED, Collection, Document, Policy
+from evidex.lexical.documents import postings_of
 from evidex.store.publishing import Publisher
 from store_examples import quick_folder
 from store_processes import result_of
-from words_examples import OPEN, alone, files_with, guarded, said, scores, sources, stocked, visible, words
-
-QUESTIONS = ("thirty days of the office", "refund", "pump AX-7 valve 2350", "the", "nonsense")
+from words_examples import (
+    OPEN,
+    QUESTIONS,
+    alone,
+    guarded,
+    require_alone,
+    said,
+    sources,
+    stocked,
+    words,
+)
 
 
 @pytest.fixture
@@ -32,12 +41,6 @@ def kb(request: pytest.FixtureRequest, folder: Path) -> Iterator[Collection]:
     made = stocked(words(folder / "kb" if request.param else None))
     yield made
     made.close()
-
-
-def require_alone(reader: Any) -> None:
-    """Frequencies and lengths are those of the visible chunks: scores have the bits of an index that held no others."""
-    for question in QUESTIONS:
-        assert scores(reader, question) == alone(visible(reader), question)
 
 
 def test_a_new_revisions_words_replace_the_old_ones(kb: Collection) -> None:  # case H10
@@ -109,7 +112,7 @@ def test_a_failure_between_words_and_rows_leaves_neither(kb: Collection, monkeyp
     def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    for place in (f"{Publisher.__module__}.keep_segment", "evidex.store.addition.postings_of"):
+    for place in (f"{Publisher.__module__}.keep_segment", f"{Publisher.__module__}.postings_of"):
         with monkeypatch.context() as broken:
             broken.setattr(place, fails)
             with pytest.raises(ZeroDivisionError):
@@ -121,56 +124,41 @@ def test_a_failure_between_words_and_rows_leaves_neither(kb: Collection, monkeyp
     require_alone(kb)
 
 
-SECRET = "Zanzibaryllium"
+def test_words_are_found_before_the_transaction_and_once(kb: Collection, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads wait for a transaction. Seen red with words found inside it, and with those of what is there already."""
+    seen: list[list[str]] = []
+    real = postings_of
 
+    def outside(texts: list[str], analyzer: Any) -> Any:
+        assert not kb._catalog._connection.in_transaction
+        seen.append(texts)
+        return real(texts, analyzer)
 
-def with_secrets(folder: Path, policy: Any, rule: Any = None) -> Collection:
-    kb = stocked(words(folder, policy=policy, metric="ip"), rule=rule)
-    for revision in ("v1", "v2", "v3"):
-        kb.put_document("S", revision, chunks=[f"{SECRET} {revision}", f"of {SECRET}-x7"], rule=rule)
-    return kb
-
-
-@pytest.mark.parametrize("step", ["visible", "deleted", "optimized"])
-def test_no_word_of_what_was_erased_is_left(folder: Path, step: str) -> None:
-    kb = with_secrets(folder / "kb", UNRESTRICTED)
-    if step != "visible":
-        kb.delete_document(None, "S")
-    if step == "optimized":
-        kb.optimize()
-    left = {name for name in files_with(folder / "kb", SECRET) if "catalog" not in name}
-    assert left == {"postings.npy"}, "words do not lie there as they are, so this test shows nothing"
-    kb.erase(None, "S")
-    assert files_with(folder / "kb", SECRET) == []
-    assert sources(kb, SECRET) == []
+    monkeypatch.setattr(f"{Publisher.__module__}.postings_of", outside)
+    for vectors in (None, EYE[:1]):
+        new = Document("new", f"v {vectors}", chunks=["a zebra"], vectors=vectors)
+        kb.put_documents([Document("parts", "v1", chunks=[OPEN["parts"]]), new])
+        kb.put_documents([new])
+    assert [texts for texts in seen if texts] == [["a zebra"]] * 2
     require_alone(kb)
-    kb.verify()
-    kb.close()
-    assert files_with(folder / "kb", SECRET) == []
 
 
-def test_what_others_read_is_erased_when_they_let_go(folder: Path) -> None:
-    policy = Policy()
-    kb = with_secrets(folder / "kb", policy, policy.rule("acme", {"a"}))
-    pinned = kb.snapshot()
-    for reader in (kb, pinned):  # so that counts of this state are kept
-        assert len(said(reader, SECRET, principal=UNRESTRICTED)) == 2
-    with pytest.raises(LockHeld, match="nobody can read them"):
-        kb.erase("acme", "S")
-    assert "postings.npy" in files_with(folder / "kb", SECRET)
-    assert sources(kb, SECRET, principal=UNRESTRICTED) == []
-    pinned.close()
-    kb.erase("acme", "S")
-    assert files_with(folder / "kb", SECRET) == []
-    kb.close()
+def test_a_document_that_another_thread_put_meanwhile_has_no_words_twice(
+    kb: Collection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was analysed and is no longer new is left out. Seen red with all words under the rows of what is new."""
+    both = [Document(name, "v1", chunks=[f"a {name} of its own"], vectors=EYE[:1]) for name in ("zebra", "yak")]
+    real = postings_of
 
+    def meanwhile(texts: list[str], analyzer: Any) -> Any:
+        monkeypatch.undo()
+        kb.put_documents(both[:1])
+        return real(texts, analyzer)
 
-def test_what_was_compacted_is_left_nowhere(folder: Path) -> None:
-    kb = with_secrets(folder / "kb", UNRESTRICTED)
-    kb.put_document("S", "v4", chunks=["harmless"])
-    kb.compact()
-    assert files_with(folder / "kb", SECRET) == []
-    kb.close()
+    monkeypatch.setattr(f"{Publisher.__module__}.postings_of", meanwhile)
+    kb.put_documents(both)
+    assert (sources(kb, "zebra"), sources(kb, "yak")) == (["zebra"], ["yak"])
+    require_alone(kb)
 
 
 def test_readers_see_new_words_when_they_refresh(folder: Path) -> None:

@@ -68,6 +68,12 @@ class Statistics:
                 self._let_states_go()
         return mask, counts
 
+    def forget(self) -> None:
+        """Lets go of all counts and states, with the rows and the files that they hold on to."""
+        with self._lock:
+            self._kept.clear()
+            self._last = None
+
     def _let_states_go(self) -> None:
         """All but those asked for lately, since each keeps its postings in memory."""
         # Not the newest by number: rows that are laid out anew are numbered anew, and so are generations of them.

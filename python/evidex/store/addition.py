@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import _arrays, _core
-from ..lexical.documents import postings_of
-from ..text import Analyzer
+from ..lexical.parts import Part, gathered
 from ..text.identity import row_of
 from .chunks import pieces_of
 from .documents import Prepared
@@ -49,7 +48,7 @@ class Addition:
         self._ids: list[int] = []
         self._groups: list[int] = []
         self._vectors: list[_arrays.Floats] = []
-        self._texts: list[str] = []
+        self._offered: list[range] = []
 
     def document(self, one: Prepared, rule: int | None) -> Known:
         """A document that was not there."""
@@ -59,8 +58,8 @@ class Addition:
         self.rows["documents"].append((number, one.tenant, one.source, rule, 0))
         return Known(number, rule, {})
 
-    def revision(self, one: Prepared, document: int, rule: int | None, vectors: _arrays.Floats) -> None:
-        """A revision that was not there."""
+    def revision(self, one: Prepared, document: int, rule: int | None, vectors: _arrays.Floats, offered: int) -> None:
+        """A revision that was not there; its chunks were offered to :meth:`words` from a place on."""
         number = self._next_revision
         self._next_revision += 1
         chunks = len(one.spans)
@@ -76,11 +75,12 @@ class Addition:
         self._groups += [document] * chunks
         self.rules += [_core.NO_RULE if rule is None else rule] * chunks
         self._vectors.append(vectors)
-        self._texts += one.texts
+        self._offered.append(range(offered, offered + chunks))
 
-    def words(self, analyzer: Analyzer) -> _core.Postings:
-        """Which rows have which words."""
-        return postings_of(self._texts, analyzer)
+    def words(self, offered: _core.Postings) -> _core.Postings:
+        """Which rows have which words, of postings of all chunks that might have been new."""
+        rows = np.array([row for one in self._offered for row in one], dtype=np.int64)
+        return offered if len(rows) == offered.rows else gathered([Part(0, offered)], rows, False)
 
     def encoded(self, store: _core.RowStore) -> _core.Segment:
         """The rows in the form that a store keeps."""

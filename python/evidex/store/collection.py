@@ -212,6 +212,8 @@ class Collection(CollectionWriter):
         """Moves on to the newest state, and says which generation that is."""
         with self._changing:
             view = newest_view(self._view, self._settings, self._catalog, self._segments, self._rights)
+            if self._view is not None and view.family is not self._view.family:
+                self._statistics.forget()  # segments were rewritten, perhaps without what was erased
             self._view = view
             self._views.add(view)
             if self._lease is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from .. import _arrays, _checks, _core
 from ..access import Rule
 from ..errors import InvalidInput, NotFound
+from ..lexical.documents import postings_of
 from .addition import INSERT, Addition, Known
 from .analysis import Analysis
 from .catalog import Catalog
@@ -56,6 +57,7 @@ class Publisher:
             InvalidInput: If a revision is stored with other content, or was retired; or for a vector that cannot be
                 stored. Nothing is changed then.
         """
+        words = self._words(documents, vectors)  # which takes a while, and reads wait for a transaction
         with self._catalog.changing(), self._rules() as number_of:
             generation = self._catalog.counter("generation") + 1
             batch = Addition(
@@ -63,6 +65,7 @@ class Publisher:
             )
             known = self._known({(one.tenant, one.source) for one in documents})
             new: list[bool] = []
+            offered = 0
             for one, of_chunks in zip(documents, vectors, strict=True):
                 rule = None if one.rule is None else number_of(one.rule)
                 document = known.get((one.tenant, one.source)) or batch.document(one, rule)
@@ -72,16 +75,24 @@ class Publisher:
                     if of_chunks is None:
                         raise InvalidInput(f"documents: {one.source!r} was changed by another thread; put it again")
                     self._retire(document, generation)
-                    batch.revision(one, document.number, rule, of_chunks)
+                    batch.revision(one, document.number, rule, of_chunks, offered)
+                offered += 0 if of_chunks is None else len(one.spans)
             if any(new):
                 for table, values in batch.rows.items():
                     self._catalog.run_many(INSERT[table], values)
                 rules = np.array(batch.rules, dtype=np.uint32)
-                analyzer = self._analysis.analyzer
-                words = None if analyzer is None else batch.words(analyzer)
-                self.keep(batch.segment, batch.encoded(store), words, rules, generation)
+                of_rows = None if words is None else batch.words(words)
+                self.keep(batch.segment, batch.encoded(store), of_rows, rules, generation)
                 self._catalog.set_meta("generation", generation)
             return new
+
+    def _words(self, documents: Sequence[Prepared], vectors: Sequence[_arrays.Floats | None]) -> _core.Postings | None:
+        """Postings of the chunks that have vectors, one after the other."""
+        analyzer = self._analysis.analyzer
+        if analyzer is None:
+            return None
+        offered = zip(documents, vectors, strict=True)
+        return postings_of([text for one, given in offered if given is not None for text in one.texts], analyzer)
 
     def keep(
         self, number: int, segment: _core.Segment, words: _core.Postings | None, rules: Any, generation: int

@@ -240,8 +240,8 @@ class CollectionWriter(CollectionReader):
     def _publish(self, batch: list[Prepared]) -> list[bool]:
         self._writing()
         new = [True] * len(batch)
-        if any(one.vectors is None for one in batch):
-            new = self._publisher.new(batch)  # what is there already is not encoded again
+        if self._settings.analyzer is not None or any(one.vectors is None for one in batch):
+            new = self._publisher.new(batch)  # what is there already is not encoded and analysed again
         vectors = vectors_of(batch, new, self._settings, self._encoder)
         with self._writing():
             new = self._publisher.put(self._now().family.store, batch, vectors)
