@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import json
+
 from ..errors import CorruptFile, InvalidInput
 from ..text import Analyzer
 
 __all__ = ["analyzer_of"]
+
+_KIND = "evidex.text.Analyzer"  # what every identity says
 
 
 def analyzer_of(said: str, given: object) -> Analyzer | None:
@@ -31,6 +35,14 @@ def _made_again(said: str) -> Analyzer:
     try:
         return Analyzer.from_identity(said)
     except InvalidInput as error:
-        if said.startswith("{") and said.endswith("}"):
+        if _is_identity(said):
             raise  # such as a stemmer that is not installed
         raise CorruptFile(f"what was saved of the analyser is {said!r}; restore the folder from a copy") from error
+
+
+def _is_identity(said: str) -> bool:
+    try:
+        found = json.loads(said)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and found.get("kind") == _KIND
