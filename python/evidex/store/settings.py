@@ -210,7 +210,7 @@ class Settings:
                 and isinstance(found.guarded, bool)
                 and all(kind in _TYPES for kind in found.columns.values())
                 and (encoder is None or encoder.dim == found.dim)
-                and isinstance(found.analyzer, (str, type(None)))
+                and (found.analyzer is None or (isinstance(found.analyzer, str) and found.analyzer != ""))
             )
         except (TypeError, KeyError, AttributeError) as error:
             raise CorruptFile(f"{path}: its settings: {error!r}; restore the file from a copy") from error
