@@ -1,6 +1,6 @@
 # Every target works from a fresh checkout with make, Python >= 3.10 with pip, and a C++20 compiler; all other
 # tools come from the package index into .venv. `make PYTHON=python3.12 test` uses another interpreter.
-.PHONY: demo test test-long lint bench wheel clean FORCE
+.PHONY: demo test cpp-asan test-long lint bench wheel clean FORCE
 .DELETE_ON_ERROR:
 .SUFFIXES:
 
@@ -18,10 +18,15 @@ say = @printf -- '-- %s\n'
 demo: .venv/with-demo
 	@$(BIN)/evidex demo
 
+# The C++ tests are compiled and run beside the Python tests, which use one core of two and go first.
 test: .venv/with-test
+	$(say) "C++ tests beside Python tests"
+	@nice -n 15 $(MAKE) --no-print-directory cpp-asan > .venv/asan.out 2>&1 & cpp=$$!; \
+	  $(RUN_PYTEST) -m "not long" --cov=evidex --cov-report=term-missing; python=$$?; \
+	  wait $$cpp; cpp=$$?; cat .venv/asan.out; rm -f .venv/asan.out; exit $$((python + cpp))
+
+cpp-asan: .venv/with-test
 	@$(call cpp_tests,asan)
-	$(say) "Python tests"
-	@$(RUN_PYTEST) -m "not long" --cov=evidex --cov-report=term-missing
 
 test-long: .venv/with-test
 	@$(call cpp_tests,asan)

@@ -14,7 +14,7 @@
 #include "bindings/register.hpp"
 #include "bindings/searching.hpp"
 #include "index/sparse_search.hpp"
-#include "postings/build.hpp"
+#include "postings/making.hpp"
 
 namespace evidex::bindings {
 namespace {

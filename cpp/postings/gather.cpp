@@ -6,7 +6,7 @@
 
 #include "base/error.hpp"
 #include "postings/assembler.hpp"
-#include "postings/build.hpp"
+#include "postings/making.hpp"
 
 namespace evidex::postings {
 namespace {

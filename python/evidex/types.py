@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 
 __all__ = ["Chunk", "Evidence", "Floor", "Omitted", "Packet", "Span"]
 
@@ -53,8 +52,9 @@ class Evidence:
 
     chunk: Chunk
     score: float
-    legs: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
-    ranks: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    # Not proxies by default: evidence can be copied and pickled.
+    legs: Mapping[str, float] = field(default_factory=dict)
+    ranks: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

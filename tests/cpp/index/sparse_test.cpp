@@ -13,7 +13,7 @@
 #include "check.hpp"
 #include "index/row_store.hpp"
 #include "index/sparse_search.hpp"
-#include "postings/build.hpp"
+#include "postings/making.hpp"
 #include "random.hpp"
 
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 #include "check.hpp"
-#include "postings/build.hpp"
+#include "postings/making.hpp"
 #include "random.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "postings/build.hpp"
+#include "postings/making.hpp"
 
 #include <algorithm>
 #include <bit>
