@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import math
+import pickle
 import re
 from typing import Any
 
@@ -210,3 +213,12 @@ def test_the_final_recount_is_within_the_budget(
     assert all(item.chunk.text in packet.text for item in packet.evidence)
     assert len(packet.evidence) + len(packet.omitted) == len(items)
     assert packet.abstain == (not packet.evidence)
+
+
+def test_evidence_can_be_copied_and_pickled() -> None:
+    """Seen red with read-only proxies as what legs and ranks are by default."""
+    chunk = Chunk(chunk_id("t", "s", "r", 0, 1, "x"), "t", "s", "r", 0, 1, "x")
+    for one in (Evidence(chunk, 0.5), Evidence(chunk, 0.5, {"dense": 0.5}, {"dense": 1})):
+        assert copy.deepcopy(one) == one
+        assert pickle.loads(pickle.dumps(one)) == one
+        assert dataclasses.asdict(one)["score"] == 0.5
