@@ -7,6 +7,7 @@ byte, so nothing in a file is ever parsed. numpy alone can read the files (forma
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from collections.abc import Iterator
@@ -81,10 +82,11 @@ def read(path: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> npt.NDArray
         CorruptFile: As :func:`check`, and if its size is another.
     """
     # Not numpy.fromfile: an interrupt while it looks whether it was given a path becomes a SystemError.
-    found = np.empty(shape, dtype=dtype)
     with _checked(path, dtype, shape) as descriptor:
-        if os.fstat(descriptor).st_size != HEADER_BYTES + found.nbytes:
-            raise CorruptFile(f"{path}: expected a file of {HEADER_BYTES + found.nbytes} bytes")
+        size = HEADER_BYTES + dtype.itemsize * math.prod(shape)
+        if os.fstat(descriptor).st_size != size:  # before memory is asked for: the shape may be anybody's
+            raise CorruptFile(f"{path}: expected a file of {size} bytes")
+        found = np.empty(shape, dtype=dtype)
         rest, at = found.reshape(-1).view(np.uint8).data, HEADER_BYTES
         while rest:
             count = os.preadv(descriptor, [rest], at)
