@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from evidex import CorruptFile, VersionMismatch
-from store_examples import opened, quick_folder
+from evidex.store.catalog import Catalog
+from store_examples import Op, opened, perform, quick_folder
 from store_hostile import Attack, make, pickles, problems
 
 LONG = os.environ.get("EVIDEX_LONG") == "1"
@@ -61,6 +63,24 @@ def cells() -> Iterator[tuple[str, str, str]]:
             yield table, column, "1"
             last = {"texts": "(revision, piece) = (SELECT max(revision), 0 FROM texts)"}
             yield table, column, last.get(table, f"rowid = (SELECT max(rowid) FROM {table})")
+
+
+def test_rows_that_no_memory_holds(made: Path) -> None:
+    """Seen red: MemoryError, before anybody looked at the file."""
+    assert problems(made, [("rows", says("UPDATE segments SET rows = ?", 2**31))]) == []
+
+
+def test_an_index_that_says_other_than_its_table(made: Path) -> None:
+    """As after a flipped bit. Seen red: KeyError."""
+    real = Catalog.all
+
+    def all_rows(self: Catalog, sql: str, *given: Any, **options: Any) -> Any:
+        rows = real(self, sql, *given, **options)
+        return [(row[0], 7, *row[2:]) for row in rows] if "FROM revisions WHERE document IN" in sql else rows
+
+    refused = pytest.raises(CorruptFile, match="no such document")
+    with opened(made, "rw") as writer, mock.patch.object(Catalog, "all", all_rows), refused:
+        perform(writer, Op("delete", (("d0", "r1", "a"),)))
 
 
 @pytest.mark.parametrize("table", COLUMNS)

@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import _arrays, _checks, _core
 from ..access import Rule
-from ..errors import InvalidInput, NotFound
+from ..errors import CorruptFile, InvalidInput, NotFound
 from ..lexical.documents import postings_of
 from .addition import INSERT, Addition, Known
 from .analysis import Analysis
@@ -228,6 +228,8 @@ class Publisher:
                 few,
                 "iisbi",
             ):
+                if document not in by_number:  # an index that says other than its table
+                    raise CorruptFile(f"{self._catalog.path}: revision {number} is of no such document; run verify()")
                 by_number[document].revisions[name] = number, digest, bool(visible)
         return found
 
