@@ -53,17 +53,18 @@ std::size_t PartCounts::count(std::size_t term) const {
 
 SparseCounts::SparseCounts(const SparseView& view, const search::Bitmask& mask, const SparseCounts* before)
     : norms_(view.parts.size()) {
+  std::unordered_map<const postings::Postings*, std::shared_ptr<const PartCounts>> known;
+  if (before != nullptr) {
+    for (const auto& counts : before->parts_) known.emplace(counts->of(), counts);
+  }
   for (const SparsePart& part : view.parts) {
     const std::size_t rows = part.postings->rows();
     std::vector<std::uint64_t> bits((rows + 63) / 64);
     if (rows != 0) permitted_bits(*view.snapshot, mask, part.begin, rows, bits.data());
-    std::shared_ptr<const PartCounts> counts;
-    if (before != nullptr) {
-      for (const auto& known : before->parts_) {
-        if (known->same(part.postings.get(), bits)) counts = known;
-      }
-    }
-    if (!counts) counts = std::make_shared<const PartCounts>(part.postings, std::move(bits));
+    const auto same = known.find(part.postings.get());
+    std::shared_ptr<const PartCounts> counts = same != known.end() && same->second->bits() == bits
+                                                   ? same->second
+                                                   : std::make_shared<const PartCounts>(part.postings, std::move(bits));
     rows_ += counts->rows();
     length_ += counts->length();
     parts_.push_back(std::move(counts));

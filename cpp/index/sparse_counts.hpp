@@ -20,9 +20,9 @@ class PartCounts {
  public:
   PartCounts(std::shared_ptr<const postings::Postings> of, std::vector<std::uint64_t> bits);
 
-  bool same(const postings::Postings* other, const std::vector<std::uint64_t>& bits) const {
-    return of_.get() == other && bits == bits_;
-  }
+  const postings::Postings* of() const noexcept { return of_.get(); }
+  /// The rows that are counted.
+  const std::vector<std::uint64_t>& bits() const noexcept { return bits_; }
   std::size_t rows() const noexcept { return rows_; }
   std::uint64_t length() const noexcept { return length_; }
   std::size_t df(std::string_view term) const;

@@ -45,7 +45,7 @@ class Scan {
 
   void run(const search::Bitmask& mask, Stop& stop) {
     if (cursors_.empty()) return;
-    everything_ = mask.count() == snapshot_.rows && snapshot_.dead_rows == 0;
+    everything_ = mask.count() == mask.rows() && mask.rows() >= snapshot_.rows && snapshot_.dead_rows == 0;
     for (first_ = range_.begin; first_ < range_.end; first_ += kSparseWindow) {
       stop.throw_if_requested();
       end_ = static_cast<std::uint32_t>(std::min(range_.end, first_ + kSparseWindow));
@@ -75,9 +75,7 @@ class Scan {
     }
     if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
     std::size_t permitted = 0;
-    for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) {
-      permitted += count_bits(permitted_[i]);
-    }
+    for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) permitted += count_bits(permitted_[i]);
     few_permitted_ = permitted < kFewPermitted;
     return true;
   }

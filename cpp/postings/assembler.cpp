@@ -37,7 +37,7 @@ void Assembler::add(std::string_view term, std::span<const std::uint32_t> rows, 
   if (term.size() > kMostTermBytes || text_.size() + term.size() > kMostText) {
     throw InvalidInput("terms: one of " + std::to_string(term.size()) + " bytes is too long, or all together are");
   }
-  if (list_at_.size() % ListAt::kShared == 0) shared_at_.push_back(lists_.size());
+  if (list_at_.size() % kTermsPerOffset == 0) shared_at_.push_back(lists_.size());
   const std::size_t at = lists_.size() - shared_at_.back();
   if (at > std::numeric_limits<std::uint32_t>::max()) throw InvalidInput("documents: too many in one piece");
   list_at_.push_back(static_cast<std::uint32_t>(at));

@@ -135,11 +135,10 @@ std::shared_ptr<const Postings> of_vectors(std::span<const std::int64_t> indices
   std::vector<std::uint32_t> bits(values.size());
   std::transform(values.begin(), values.end(), bits.begin(),
                  [](float value) { return std::bit_cast<std::uint32_t>(value); });
-  const auto rank = [&](std::size_t i) {
-    return static_cast<std::size_t>(std::lower_bound(terms.begin(), terms.end(), indices[i]) - terms.begin());
-  };
-  std::vector<std::uint32_t> ranks(indices.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<std::uint32_t>(rank(i));
+  std::vector<std::size_t> ranks(indices.size());
+  std::transform(indices.begin(), indices.end(), ranks.begin(), [&](std::int64_t index) {
+    return static_cast<std::size_t>(std::lower_bound(terms.begin(), terms.end(), index) - terms.begin());
+  });
   ByTerm found = by_term(starts, bits, terms.size(), [&](std::size_t i) { return ranks[i]; }, stop);
   Assembler to(std::vector<std::uint32_t>(starts.size() - 1), true);
   std::vector<std::uint32_t> rows;

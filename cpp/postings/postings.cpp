@@ -28,7 +28,7 @@ Postings::Postings(std::span<const std::byte> bytes, std::shared_ptr<const void>
       (header_.slots != 0 && !std::has_single_bit(header_.slots)) || (header_.slots == 0 && header_.terms != 0)) {
     corrupt("its header is impossible");
   }
-  shared_at_ = take<std::uint64_t>((header_.terms + ListAt::kShared - 1) / ListAt::kShared);
+  shared_at_ = take<std::uint64_t>((header_.terms + kTermsPerOffset - 1) / kTermsPerOffset);
   lengths_ = take<std::uint32_t>(weighted() ? 0 : header_.rows);
   slots_ = take<std::uint32_t>(header_.slots);
   text_at_ = take<std::uint32_t>(header_.terms + 1);
@@ -88,7 +88,7 @@ std::string_view Postings::term(std::size_t number) const {
 }
 
 ListReader Postings::list(std::size_t number) const {
-  const std::uint64_t begin = shared_at_[number / ListAt::kShared] + list_at_[number];
+  const std::uint64_t begin = shared_at_[number / kTermsPerOffset] + list_at_[number];
   if (begin > lists_.size()) corrupt("a list is damaged");
   return {lists_.subspan(begin), rows(), weighted()};
 }

@@ -37,10 +37,8 @@ struct Sizes {
   std::size_t lists, directory, text, slots, lengths;
 };
 
-/// Where a term's list begins is its own offset after that of its 256.
-struct ListAt {
-  static constexpr std::size_t kShared = 256;
-};
+/// Where a term's list begins is its own offset after one that so many terms share.
+inline constexpr std::size_t kTermsPerOffset = 256;
 
 class Postings {
  public:

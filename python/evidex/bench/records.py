@@ -99,8 +99,8 @@ Sparse: what ``sparse`` adds; null in other benchmarks
     form        ``text``: analysed by each system, in its time; ``tokens``: the same terms for all, made before
     words       how many words of each query were asked, from its first on; null for all
     scope       rows of the statistics: ``permitted``, ``tenant``, ``collection``; null without a mask
-    caller      ``same``: one principal makes every call; ``new``: each is made by one that never called before and
-                reads other rows, ``permitted`` of them give or take a few; null without a mask
+    caller      ``same``: one principal makes every call; ``new``: each is made by one that never searched and reads
+                other rows, about ``permitted``; its grant is compiled before; null without a mask
     agreement   share of answers with the ids of the reference, in any order, but for ties; null without answers
     documents_per_s     documents divided by the seconds of building; null, as are the next three, if it was never built
     postings            pairs of a document and a term in it

@@ -2,8 +2,8 @@
 // Searches by terms against scoring every row, to the bit: masks, removed rows, parts, threads, windows, ties.
 //
 // P1, P3, P4, P6, P7. Seen red with: the mask not looked at where no list is optional, a threshold that is rounded up,
-// a removed row counted in df, an optional list that is passed before its row, and sums left in the scratch of a
-// window.
+// a removed row counted in df, an optional list that is passed before its row, optional lists not added to candidates,
+// sums left in the scratch of a window, and as many bits as there are rows taken for all rows.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "check.hpp"
 #include "index/row_store.hpp"
+#include "index/sparse_scan.hpp"
 #include "index/sparse_search.hpp"
 #include "postings/making.hpp"
 #include "random.hpp"
@@ -262,5 +263,27 @@ TEST(counts_of_unchanged_parts_are_taken_over_and_equal) {
       CHECK_EQ(counts->length(), length);
       CHECK_EQ(counts->df(term(1)), with);
     }
+  }
+}
+
+TEST(a_mask_of_more_rows_than_there_are_permits_no_others) {
+  Random random(check::seed(), "longer mask");
+  for (std::size_t turn = check::times(20, 300); turn > 0; --turn) {
+    const std::size_t rows = index::kSparseWindow + random.below(2000);
+    const World world = random_world(random, rows);
+    const SparseView view(world.snapshot, world.parts);
+    const SparseCounts counts(view, Bitmask::ones(rows), nullptr);
+    std::vector<std::int64_t> numbers;  // as many as there are rows, the first of them not
+    for (std::size_t r = 100; r < rows + 100; ++r) numbers.push_back(static_cast<std::int64_t>(r));
+    const Bitmask mask = Bitmask::from_rows(rows + 100, numbers);
+    const Bitmask* const masks[] = {&mask};
+    const Query given = flat({{{term(0), 4}}});
+    const index::SparseQuery query{given.terms, given.weights, given.starts, rows, masks, {}, 1};
+    std::vector<Hit> found;
+    Stop stop;
+    index::search(
+        view, &counts, {}, query, index::plan(view, query), [&](std::size_t, const auto& hits) { found = hits; }, stop);
+    CHECK(!found.empty());
+    for (const Hit& hit : found) CHECK(hit.row >= 100 && !world.dead[hit.row]);
   }
 }
