@@ -138,9 +138,7 @@ py::dict sizes(const Postings& postings) {
   const postings::Sizes of = postings.sizes();
   py::dict found;
   found["lists"] = of.lists;
-  found["directory"] = of.directory;
-  found["text"] = of.text;
-  found["slots"] = of.slots;
+  found["terms"] = of.terms;
   found["lengths"] = of.lengths;
   return found;
 }
@@ -160,12 +158,6 @@ std::shared_ptr<SparseView> view_of(const std::shared_ptr<index::Snapshot>& snap
 std::shared_ptr<SparseCounts> counts(const SparseView& view, const search::Bitmask& mask, const SparseCounts* before) {
   const py::gil_scoped_release unlocked;
   return std::make_shared<SparseCounts>(view, mask, before);
-}
-
-py::array_t<std::int64_t> df(const SparseCounts& counts, const py::sequence& terms) {
-  std::vector<std::int64_t> found;
-  for (const py::handle term : terms) found.push_back(static_cast<std::int64_t>(counts.df(utf8(term))));
-  return to_array(std::move(found));
 }
 
 Answer run(const SparseView& view, const SparseCounts* counts, const index::SparseRanking& ranking,
@@ -252,8 +244,7 @@ void register_sparse(py::module_& m) {
       .def("bytes", &bytes_of);
   py::class_<SparseCounts, std::shared_ptr<SparseCounts>>(m, "SparseCounts", "Statistics of the rows of one scope.")
       .def_property_readonly("rows", &SparseCounts::rows)
-      .def_property_readonly("length", &SparseCounts::length)
-      .def("df", &df, py::arg("terms"));
+      .def_property_readonly("length", &SparseCounts::length);
   py::class_<SparseView, std::shared_ptr<SparseView>>(m, "SparseView", "A snapshot and the postings of its rows.")
       .def(py::init(&view_of), py::arg("snapshot"), py::arg("postings"), py::arg("begins").noconvert())
       .def("counts", &counts, py::arg("mask"), py::arg("before") = py::none())

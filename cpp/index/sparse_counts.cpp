@@ -13,6 +13,7 @@ namespace {
 
 using postings::ListReader;
 using postings::Numbers;
+using postings::TermPlace;
 
 }  // namespace
 
@@ -24,22 +25,22 @@ PartCounts::PartCounts(std::shared_ptr<const postings::Postings> of, std::vector
     length_ = of_->length();
     return;
   }
-  const std::uint32_t* lengths = of_->lengths().data();
-  for (std::size_t i = 0; i < bits_.size(); ++i, lengths += 64) {
-    for (std::uint64_t word = bits_[i]; word != 0; word &= word - 1) length_ += lengths[std::countr_zero(word)];
-  }
+  of_->lengths().visit([&](const auto* lengths) {
+    for (std::size_t i = 0; i < bits_.size(); ++i, lengths += 64) {
+      for (std::uint64_t word = bits_[i]; word != 0; word &= word - 1) length_ += lengths[std::countr_zero(word)];
+    }
+  });
 }
 
-std::size_t PartCounts::df(std::string_view term) const {
-  const std::size_t number = of_->find(term);
-  if (number == postings::Postings::kNone) return 0;
-  if (rows_ == of_->rows()) return of_->list(number).size();
+std::size_t PartCounts::df(const TermPlace& term) const {
+  if (!term.found()) return 0;
+  if (rows_ == of_->rows()) return of_->list(term).size();
   const std::lock_guard guard(lock_);
-  if (const auto found = counted_.find(number); found != counted_.end()) return found->second;
-  return counted_.emplace(number, count(number)).first->second;
+  if (const auto found = counted_.find(term.number); found != counted_.end()) return found->second;
+  return counted_.emplace(term.number, count(term)).first->second;
 }
 
-std::size_t PartCounts::count(std::size_t term) const {
+std::size_t PartCounts::count(const TermPlace& term) const {
   const ListReader list = of_->list(term);
   Numbers rows;
   std::size_t found = 0;
@@ -71,9 +72,9 @@ SparseCounts::SparseCounts(const SparseView& view, const search::Bitmask& mask, 
   }
 }
 
-std::size_t SparseCounts::df(std::string_view term) const {
+std::size_t SparseCounts::df(std::span<const TermPlace> places) const {
   std::size_t found = 0;
-  for (const auto& part : parts_) found += part->df(term);
+  for (std::size_t part = 0; part < places.size(); ++part) found += parts_[part]->df(places[part]);
   return found;
 }
 
@@ -84,11 +85,13 @@ const std::vector<double>& SparseCounts::norms(const SparseView& view, std::size
   auto squares = std::make_unique<std::vector<double>>(of.rows());
   Numbers rows;
   Numbers values;
-  for (std::size_t term = 0; term < of.terms(); ++term) {
-    const std::size_t df = this->df(of.term(term));
+  std::vector<TermPlace> places(view.parts.size());
+  for (postings::TermWalk terms(of.dictionary()); terms.next();) {
+    view.find(terms.term(), places.data());
+    const std::size_t df = this->df(places);
     if (df == 0) continue;  // only in rows that nobody here reads
     const double idf = inverse_frequency(rows_, df);
-    const ListReader list = of.list(term);
+    const ListReader list = of.list(terms.place());
     for (std::size_t b = 0; b < list.blocks(); ++b) {
       list.rows_and_values(b, rows, values);
       for (std::size_t i = 0; i < list.size_of(b); ++i) {

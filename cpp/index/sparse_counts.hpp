@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <string_view>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -25,10 +25,10 @@ class PartCounts {
   const std::vector<std::uint64_t>& bits() const noexcept { return bits_; }
   std::size_t rows() const noexcept { return rows_; }
   std::uint64_t length() const noexcept { return length_; }
-  std::size_t df(std::string_view term) const;
+  std::size_t df(const postings::TermPlace& term) const;
 
  private:
-  std::size_t count(std::size_t term) const;
+  std::size_t count(const postings::TermPlace& term) const;
 
   std::shared_ptr<const postings::Postings> of_;
   std::vector<std::uint64_t> bits_;  // permitted and live rows
@@ -45,7 +45,8 @@ class SparseCounts {
 
   std::size_t rows() const noexcept { return rows_; }
   std::uint64_t length() const noexcept { return length_; }
-  std::size_t df(std::string_view term) const;
+  /// Of a term whose place in each part is known.
+  std::size_t df(std::span<const postings::TermPlace> places) const;
   /// Of the view that they are of.
   std::size_t parts() const noexcept { return parts_.size(); }
 

@@ -2,22 +2,19 @@
 #include "index/sparse_scan.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
-#include "base/bits.hpp"
 #include "index/sparse_cursor.hpp"
 #include "index/sparse_scorers.hpp"
+#include "index/sparse_window.hpp"
 
 namespace evidex::index {
 namespace {
 
 using search::TopK;
-
-/// A window whose permitted rows are fewer is scored through its mask, row by row.
-constexpr std::size_t kFewPermitted = kSparseWindow / 4;
 
 /// Looking a row up in a list costs about as much as reading over so many entries of it (benchmarks/NOTES.md).
 constexpr std::size_t kEntriesPerLookup = 16;
@@ -26,38 +23,35 @@ template <class Scorer>
 class Scan {
  public:
   Scan(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Scorer& scorer,
-       SparseScratch& scratch, TopK& best)
+       const search::Bitmask& mask, SparseScratch& scratch, TopK& best)
       : snapshot_(*view.snapshot),
         begin_(view.parts[range.part].begin),
         rows_(view.parts[range.part].postings->rows()),
-        range_(range),
+        window_(view, range, mask),
         scorer_(scorer),
         sums_(scratch.sums.data()),
+        touched_(scratch.touched),
+        room_(scratch.candidates),
         best_(best),
         grouped_(best.grouped()) {
     const postings::Postings& part = *view.parts[range.part].postings;
     cursors_.reserve(query.terms.size());
+    const postings::TermPlace* place = query.places.data() + range.part;
     for (const SparseTerm& term : query.terms) {
-      const std::size_t number = part.find(term.term);
-      if (number != postings::Postings::kNone) cursors_.emplace_back(part.list(number), term.weight, term.idf);
+      if (place->found()) cursors_.emplace_back(part.list(*place), term.weight, term.idf);
+      place += view.parts.size();
     }
   }
 
-  void run(const search::Bitmask& mask, Stop& stop) {
-    if (cursors_.empty()) return;
-    everything_ = mask.count() == mask.rows() && mask.rows() >= snapshot_.rows && snapshot_.dead_rows == 0;
-    for (first_ = range_.begin; first_ < range_.end; first_ += kSparseWindow) {
+  void run(Stop& stop) {
+    while (!cursors_.empty() && window_.next()) {
       stop.throw_if_requested();
-      end_ = static_cast<std::uint32_t>(std::min(range_.end, first_ + kSparseWindow));
-      if (permit(mask) && find_active()) window();
+      if (find_active()) score();
     }
   }
 
  private:
-  struct Candidate {
-    double sum;
-    std::uint32_t at;  // in the window
-  };
+  using Candidate = SparseCandidate;
   struct Scored {
     float score;
     std::uint32_t row;
@@ -67,24 +61,13 @@ class Scan {
     double together;  // its bound and those of the ones after it
   };
 
-  bool permit(const search::Bitmask& mask) {
-    few_permitted_ = false;
-    if (everything_ && end_ - first_ == kSparseWindow) {
-      permitted_.fill(~std::uint64_t{0});
-      return true;
-    }
-    if (!permitted_bits(snapshot_, mask, begin_ + first_, end_ - first_, permitted_.data())) return false;
-    std::size_t permitted = 0;
-    for (std::size_t i = 0; i < (end_ - first_ + 63) / 64; ++i) permitted += count_bits(permitted_[i]);
-    few_permitted_ = permitted < kFewPermitted;
-    return true;
-  }
+  std::size_t first() const noexcept { return window_.first(); }
 
   /// The terms that have rows in the window, and which of them must be read to find every hit.
   bool find_active() {
     active_.clear();
     for (SparseCursor& cursor : cursors_) {
-      if (cursor.seek(static_cast<std::uint32_t>(first_)) && cursor.row() < end_) active_.push_back(&cursor);
+      if (cursor.seek(static_cast<std::uint32_t>(first())) && cursor.row() < window_.end()) active_.push_back(&cursor);
     }
     optional_.clear();
     if constexpr (Scorer::kPrunes) {
@@ -92,7 +75,7 @@ class Scan {
       double all = 0;
       for (SparseCursor* cursor : active_) {
         cursor->bound = 0;
-        cursor->each_bound_below(end_, [&](const postings::Bounds& of) {
+        cursor->each_bound_below(window_.end(), [&](const postings::Bounds& of) {
           cursor->bound = std::max(cursor->bound, scorer_.bound(*cursor, of));
         });
         all += cursor->bound;
@@ -128,19 +111,18 @@ class Scan {
     return (static_cast<double>(below) + static_cast<double>(threshold)) / 2;
   }
 
-  void window() {
-    for (SparseCursor* cursor : active_) few_permitted_ ? add_permitted(*cursor) : add_all(*cursor);
-    if (few_permitted_ || everything_) {  // what was added is permitted
+  void score() {
+    for (SparseCursor* cursor : active_) window_.few() ? add_permitted(*cursor) : add_all(*cursor);
+    if (window_.few() || window_.all()) {  // what was added is permitted
       collect([](std::size_t) { return std::size_t{1}; });
     } else {
-      collect([&](std::size_t at) { return is_permitted(at); });
+      collect([&](std::size_t at) { return window_.permitted(at); });
     }
     if (!optional_.empty() && !candidates_.empty()) add_optional();
     for (const Candidate& one : candidates_) {
-      const auto score = static_cast<float>(scorer_.score(one.sum, first_ + one.at));
-      if (score >= best_.threshold()) scored_.push_back({score, static_cast<std::uint32_t>(first_ + one.at)});
+      const auto score = static_cast<float>(scorer_.score(one.sum, first() + one.at));
+      if (score >= best_.threshold()) scored_.push_back({score, static_cast<std::uint32_t>(first() + one.at)});
     }
-    candidates_.clear();
     if (scored_.empty()) return;
     leave_best();
     for (const Scored& one : scored_) push(one);
@@ -164,53 +146,52 @@ class Scan {
 
   /// Adds what the term gives to rows, and notes which they are.
   void add(const SparseCursor& cursor, const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
-    const std::size_t before = touched_.size();
-    touched_.resize(before + count);
+    if (touched_.size() < touched_count_ + count) touched_.resize(2 * (touched_count_ + count));
+    std::uint32_t* touched = touched_.data() + touched_count_;
+    touched_count_ += count;
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = rows[i] - first_;
-      touched_[before + i] = static_cast<std::uint32_t>(at);
+      const std::size_t at = rows[i] - first();
+      touched[i] = static_cast<std::uint32_t>(at);
       sums_[at] += scorer_.contribution(cursor, rows[i], values[i]);
     }
   }
 
   void add_all(SparseCursor& cursor) {
-    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+    cursor.each_below(window_.end(), [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
       add(cursor, rows, values, count);
     });
   }
 
   /// Picks out the permitted rows first, without a branch that nobody could foretell.
   void add_permitted(SparseCursor& cursor) {
-    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+    cursor.each_below(window_.end(), [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
       postings::Numbers kept_rows;
       postings::Numbers kept_values;
       std::size_t kept = 0;
       for (std::size_t i = 0; i < count; ++i) {
         kept_rows[kept] = rows[i];
         kept_values[kept] = values[i];
-        kept += is_permitted(rows[i] - first_);
+        kept += window_.permitted(rows[i] - first());
       }
       add(cursor, kept_rows.data(), kept_values.data(), kept);
     });
   }
-
-  std::size_t is_permitted(std::size_t at) const noexcept { return (permitted_[at / 64] >> (at % 64)) & 1; }
 
   /// Takes the sums of the window, and leaves zeros. Rows that may still be hits become candidates. A row that several
   /// terms touched has no sum any more when it comes again; every contribution is above zero.
   template <class Permitted>
   void collect(Permitted&& permitted) {
     const double rest = optional_.empty() ? 0 : optional_.front().together;
-    candidates_.resize(touched_.size());
+    if (room_.size() < touched_count_) room_.resize(2 * touched_count_);
     std::size_t kept = 0;
-    for (const std::uint32_t at : touched_) {
+    for (const std::uint32_t at : std::span(touched_).first(touched_count_)) {
       const double sum = sums_[at];
       sums_[at] = 0;
-      candidates_[kept] = {sum, at};
+      room_[kept] = {sum, at};
       kept += permitted(at) & static_cast<std::size_t>(sum > 0) & static_cast<std::size_t>(sum + rest >= least_);
     }
-    candidates_.resize(kept);
-    touched_.clear();
+    candidates_ = std::span(room_).first(kept);
+    touched_count_ = 0;
   }
 
   /// Completes the candidates' sums, list by list, in whichever way reads less.
@@ -235,9 +216,9 @@ class Scan {
 
   /// Rows without a sum are no candidates.
   void add_to_candidates(SparseCursor& cursor) {
-    cursor.each_below(end_, [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
+    cursor.each_below(window_.end(), [&](const std::uint32_t* rows, const std::uint32_t* values, std::size_t count) {
       for (std::size_t i = 0; i < count; ++i) {
-        double& sum = sums_[rows[i] - first_];
+        double& sum = sums_[rows[i] - first()];
         if (sum > 0) sum += scorer_.contribution(cursor, rows[i], values[i]);
       }
     });
@@ -247,7 +228,7 @@ class Scan {
     SparseCursor& cursor = *optional.cursor;
     for (const Candidate& one : candidates_) {
       if (sums_[one.at] + optional.together < least_) continue;
-      const auto row = static_cast<std::uint32_t>(first_ + one.at);
+      const auto row = static_cast<std::uint32_t>(first() + one.at);
       if (!cursor.seek(row)) return;
       if (cursor.row() == row) sums_[one.at] += scorer_.contribution(cursor, row, cursor.value());
     }
@@ -256,23 +237,20 @@ class Scan {
   const Snapshot& snapshot_;
   std::size_t begin_;
   std::size_t rows_;
-  SparseRange range_;
+  SparseWindow window_;
   Scorer scorer_;
   double* sums_;
+  std::vector<std::uint32_t>& touched_;
+  std::size_t touched_count_ = 0;
+  std::vector<Candidate>& room_;
+  std::span<Candidate> candidates_;
   TopK& best_;
   std::vector<SparseCursor> cursors_;
   std::vector<SparseCursor*> active_;
   std::vector<SparseCursor*> order_;
   std::vector<Optional> optional_;
-  std::vector<std::uint32_t> touched_;
-  std::vector<Candidate> candidates_;
   std::vector<Scored> scored_;
-  std::array<std::uint64_t, kSparseWindow / 64> permitted_;
-  std::size_t first_ = 0;
-  std::uint32_t end_ = 0;
   double least_ = 0;
-  bool everything_ = false;
-  bool few_permitted_ = false;
   bool grouped_;
 };
 
@@ -280,19 +258,21 @@ class Scan {
 
 void scan_bm25(const SparseView& view, const SparseRange& range, const SparseTerms& query, const Bm25& bm25,
                const search::Bitmask& mask, SparseScratch& scratch, TopK& best, Stop& stop) {
-  const ScoreBm25 scorer{bm25, Quantum(query.sum), view.parts[range.part].postings->lengths().data()};
-  Scan<ScoreBm25>(view, range, query, scorer, scratch, best).run(mask, stop);
+  view.parts[range.part].postings->lengths().visit([&]<class Length>(const Length* lengths) {
+    const ScoreBm25<Length> scorer{bm25, Quantum(query.sum), lengths};
+    Scan<ScoreBm25<Length>>(view, range, query, scorer, mask, scratch, best).run(stop);
+  });
 }
 
 void scan_tfidf(const SparseView& view, const SparseRange& range, const SparseTerms& query,
                 const std::vector<double>& norms, const search::Bitmask& mask, SparseScratch& scratch, TopK& best,
                 Stop& stop) {
-  Scan<ScoreTfidf>(view, range, query, {query.norm, norms.data()}, scratch, best).run(mask, stop);
+  Scan<ScoreTfidf>(view, range, query, {query.norm, norms.data()}, mask, scratch, best).run(stop);
 }
 
 void scan_vectors(const SparseView& view, const SparseRange& range, const SparseTerms& query,
                   const search::Bitmask& mask, SparseScratch& scratch, TopK& best, Stop& stop) {
-  Scan<ScoreVectors>(view, range, query, {}, scratch, best).run(mask, stop);
+  Scan<ScoreVectors>(view, range, query, {}, mask, scratch, best).run(stop);
 }
 
 }  // namespace evidex::index

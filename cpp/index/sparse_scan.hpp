@@ -17,7 +17,6 @@ namespace evidex::index {
 
 /// A term of a query: what it is worth there, and how rare it is.
 struct SparseTerm {
-  std::string_view term;
   double weight;
   double idf;
 };
@@ -25,11 +24,18 @@ struct SparseTerm {
 /// A query's terms in the order of their bytes, with what scoring them needs.
 struct SparseTerms {
   std::vector<SparseTerm> terms;
-  double sum = 0;   // of the weights
-  double norm = 0;  // of the weights, Euclidean
+  std::vector<postings::TermPlace> places;  // [terms, parts]
+  double sum = 0;                           // of the weights
+  double norm = 0;                          // of the weights, Euclidean
 };
 
 inline constexpr std::size_t kSparseWindow = 8192;
+
+/// A row of a window with what its terms gave it.
+struct SparseCandidate {
+  double sum;
+  std::uint32_t at;  // in the window
+};
 
 /// Room for one worker: sums of a window of rows, zero in between. A thread keeps its own from call to call.
 class SparseScratch {
@@ -41,11 +47,21 @@ class SparseScratch {
     scratch.used_ = true;
     return scratch;
   }
-  void done() noexcept { used_ = false; }
+  void done() noexcept {
+    used_ = false;
+    if (touched.size() <= kKept && candidates.size() <= kKept) return;
+    touched = {};
+    candidates = {};
+  }
 
   std::vector<double> sums;
+  // Only their memory is kept.
+  std::vector<std::uint32_t> touched;
+  std::vector<SparseCandidate> candidates;
 
  private:
+  static constexpr std::size_t kKept = std::size_t{1} << 16;  // a thread that asked for more once need not again
+
   bool used_ = true;
 };
 

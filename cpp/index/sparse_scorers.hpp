@@ -13,6 +13,7 @@
 namespace evidex::index {
 
 /// `kPrunes`: sums do not depend on their order, and contributions have bounds.
+template <class Length>
 struct ScoreBm25 {
   static constexpr bool kPrunes = true;
 
@@ -26,7 +27,7 @@ struct ScoreBm25 {
 
   Bm25 bm25;
   Quantum quantum;
-  const std::uint32_t* lengths;
+  const Length* lengths;
 };
 
 struct ScoreTfidf {

@@ -21,16 +21,21 @@ using search::TopK;
 constexpr std::size_t kRowsPerWorker = 8 * kSparseWindow;
 
 /// The terms of a query that somebody's rows have, with their weights.
-SparseTerms terms_of(const SparseCounts* counts, const SparseQuery& query, std::size_t q) {
+SparseTerms terms_of(const SparseView& view, const SparseCounts* counts, const SparseQuery& query, std::size_t q) {
+  const std::size_t parts = view.parts.size();
   SparseTerms found;
   double squares = 0;
   std::vector<std::size_t> order(query.starts[q + 1] - query.starts[q]);
   std::iota(order.begin(), order.end(), query.starts[q]);
   std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return query.terms[a] < query.terms[b]; });
+  found.terms.reserve(order.size());
+  found.places.resize(order.size() * parts);
   for (const std::size_t i : order) {
-    SparseTerm term{query.terms[i], query.weights[i], 1};
+    const std::span places = std::span(found.places).subspan(found.terms.size() * parts, parts);
+    view.find(query.terms[i], places.data());
+    SparseTerm term{query.weights[i], 1};
     if (counts != nullptr) {
-      const std::size_t df = counts->df(term.term);
+      const std::size_t df = counts->df(places);
       if (df == 0) continue;
       term.idf = inverse_frequency(counts->rows(), df);
       term.weight = term.weight / 4 * term.idf;
@@ -125,7 +130,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
   std::vector<SparseTerms> terms(ranges.size() > 1 ? count : 0);
   std::vector<std::vector<TopK>> found(terms.size());
   for (std::size_t q = 0; q < terms.size(); ++q) {
-    terms[q] = terms_of(counts, query, q);
+    terms[q] = terms_of(view, counts, query, q);
     found[q].assign(ranges.size(), call.best_of(q));
   }
   std::atomic<std::size_t> next{0};
@@ -140,7 +145,7 @@ void search(const SparseView& view, const SparseCounts* counts, const SparseRank
         }
       } else {
         TopK best = call.best_of(q);
-        const SparseTerms its = terms_of(counts, query, q);
+        const SparseTerms its = terms_of(view, counts, query, q);
         for (const SparseRange& range : ranges[0]) call.scan(q, its, range, scratch, best);
         sink(q, best.sorted());
       }

@@ -23,6 +23,10 @@ SparseView::SparseView(std::shared_ptr<const Snapshot> of, std::vector<SparsePar
   }
 }
 
+void SparseView::find(std::string_view term, postings::TermPlace* places) const {
+  for (const SparsePart& part : parts) *places++ = part.postings->dictionary().find(term);
+}
+
 bool permitted_bits(const Snapshot& snapshot, const search::Bitmask& mask, std::size_t first, std::size_t count,
                     std::uint64_t* to) {
   const std::size_t words = (count + 63) / 64;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "index/snapshot.hpp"
@@ -22,6 +23,9 @@ struct SparsePart {
 struct SparseView {
   /// Throws InvalidInput unless the parts ascend, do not overlap, are of one kind, and have rows of the snapshot.
   SparseView(std::shared_ptr<const Snapshot> of, std::vector<SparsePart> its_parts);
+
+  /// Where each part has the term; `places` [parts].
+  void find(std::string_view term, postings::TermPlace* places) const;
 
   std::shared_ptr<const Snapshot> snapshot;
   std::vector<SparsePart> parts;

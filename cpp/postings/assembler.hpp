@@ -25,15 +25,10 @@ class Assembler {
   std::shared_ptr<const Postings> finish() const;
 
  private:
-  std::vector<std::uint32_t> slots() const;
-
   std::vector<std::uint32_t> lengths_;
   bool weighted_;
   std::uint64_t entries_ = 0;
-  std::vector<char> text_;
-  std::vector<std::uint32_t> text_at_{0};
-  std::vector<std::uint32_t> list_at_;
-  std::vector<std::uint64_t> shared_at_;
+  DictionaryWriter dictionary_;
   std::vector<std::byte> lists_;
 };
 

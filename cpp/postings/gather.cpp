@@ -13,23 +13,49 @@ namespace {
 
 constexpr std::uint32_t kLeftOut = std::numeric_limits<std::uint32_t>::max();
 
-struct TermOf {
-  std::string_view term;
-  std::uint32_t part;
-  std::uint32_t number;
+/// Whether one part's next term comes after another's; heaps have the greatest at the top, so the first is there.
+struct After {
+  const std::vector<TermWalk>& walks;
+
+  bool operator()(std::size_t a, std::size_t b) const {
+    const int order = walks[a].term().compare(walks[b].term());
+    return order != 0 ? order > 0 : a > b;
+  }
 };
 
-std::vector<TermOf> all_terms(std::span<const Postings* const> parts) {
-  std::vector<TermOf> found;
-  for (std::size_t p = 0; p < parts.size(); ++p) {
-    for (std::size_t t = 0; t < parts[p]->terms(); ++t) {
-      found.push_back({parts[p]->term(t), static_cast<std::uint32_t>(p), static_cast<std::uint32_t>(t)});
+/// The terms of all parts in their order, those of a term in the order of the parts.
+class Merge {
+ public:
+  explicit Merge(std::span<const Postings* const> parts) {
+    for (const Postings* part : parts) walks_.emplace_back(part->dictionary());
+    for (std::size_t part = 0; part < parts.size(); ++part) push(part);
+  }
+
+  bool done() const noexcept { return heap_.empty(); }
+  std::string_view term() const { return walks_[heap_.front()].term(); }
+
+  /// Calls f(part, place) for each part with the first term, and passes it.
+  template <class F>
+  void each_of(const std::string& term, F&& f) {
+    while (!done() && this->term() == term) {
+      const std::size_t part = heap_.front();
+      f(part, walks_[part].place());
+      std::pop_heap(heap_.begin(), heap_.end(), After{walks_});
+      heap_.pop_back();
+      push(part);
     }
   }
-  std::sort(found.begin(), found.end(),
-            [](const TermOf& a, const TermOf& b) { return a.term != b.term ? a.term < b.term : a.part < b.part; });
-  return found;
-}
+
+ private:
+  void push(std::size_t part) {
+    if (!walks_[part].next()) return;
+    heap_.push_back(part);
+    std::push_heap(heap_.begin(), heap_.end(), After{walks_});
+  }
+
+  std::vector<TermWalk> walks_;
+  std::vector<std::size_t> heap_;
+};
 
 /// New numbers of each part's rows, and the new rows' lengths.
 struct Renumbered {
@@ -75,17 +101,17 @@ std::shared_ptr<const Postings> gathered(std::span<const Postings* const> parts,
                                          bool weighted, Stop& stop) {
   Renumbered found = renumbered(parts, rows, weighted);
   Assembler to(std::move(found.lengths), weighted);
-  const std::vector<TermOf> terms = all_terms(parts);
+  Merge merge(parts);
   std::vector<Entry> entries;
   std::vector<std::uint32_t> new_rows;
   std::vector<std::uint32_t> values;
-  for (std::size_t i = 0; i < terms.size();) {
+  while (!merge.done()) {
     stop.throw_if_requested();
-    const std::string_view term = terms[i].term;
+    const std::string term(merge.term());
     entries.clear();
-    for (; i < terms.size() && terms[i].term == term; ++i) {
-      append(entries, parts[terms[i].part]->list(terms[i].number), found.numbers[terms[i].part]);
-    }
+    merge.each_of(term, [&](std::size_t part, const TermPlace& place) {
+      append(entries, parts[part]->list(place), found.numbers[part]);
+    });
     if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
     new_rows.clear();
     values.clear();

@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "postings/varint.hpp"
-
 namespace evidex::postings {
 namespace {
 
@@ -17,26 +15,44 @@ std::size_t value_bytes(const BlockFacts& facts, bool weighted) {
   return weighted ? kBlock * sizeof(float) : packed_bytes(bits(facts.value_bits));
 }
 
+/// A value that is not 4; at least 1, whatever the bits are.
+std::uint32_t other_value(BitReader& from) {
+  const bool whole = from.bits(1) != 0;
+  const std::uint32_t number = from.gamma();
+  return whole ? std::max((number + 1) * 4, std::uint32_t{4}) : number;
+}
+
 }  // namespace
 
 ListReader::ListReader(std::span<const std::byte> list, std::size_t rows, bool weighted)
-    : last_row_(static_cast<std::uint32_t>(rows - 1)), weighted_(weighted), rest_(list) {
-  size_ = take_varint(rest_);
-  if (size_ == 0 || size_ > rows) corrupt();
+    : last_row_(static_cast<std::uint32_t>(rows - 1)), weighted_(weighted) {
+  BitReader head(list);
+  size_ = head.gamma();
+  if (size_ > rows) corrupt();
   whole_ = size_ / kBlock;
-  if (whole_ == 0) return;
-  if (!weighted) {
-    bounds_.most = static_cast<std::uint32_t>(take_varint(rest_));
-    bounds_.least_length = static_cast<std::uint32_t>(take_varint(rest_));
+  if (weighted) {
+    const std::size_t bytes = size_ % kBlock * sizeof(float);
+    if (bytes > list.size()) corrupt();
+    rest_values_ = list.last(bytes);
+    list = list.first(list.size() - bytes);
   }
-  if (rest_.size() / sizeof(BlockFacts) < whole_) corrupt();
-  directory_ = rest_.first(whole_ * sizeof(BlockFacts));
-  blocks_ = rest_.subspan(directory_.size());
+  if (whole_ == 0) {
+    rest_ = head;
+    return;
+  }
+  if (!weighted) {
+    bounds_.most = head.gamma();
+    bounds_.least_length = head.gamma() - 1;
+  }
+  std::span<const std::byte> from = head.finish();
+  if (from.size() / sizeof(BlockFacts) < whole_) corrupt();
+  directory_ = from.first(whole_ * sizeof(BlockFacts));
+  blocks_ = from.subspan(directory_.size());
   const BlockFacts last = facts(whole_ - 1);
   if (bits(last.row_bits) > 32 || bits(last.value_bits) > 32) corrupt();
   const std::size_t end = last.at + packed_bytes(last.row_bits) + value_bytes(last, weighted);
   if (end > blocks_.size()) corrupt();
-  rest_ = blocks_.subspan(end);
+  rest_ = BitReader(blocks_.subspan(end));
   blocks_ = blocks_.first(end);
 }
 
@@ -104,26 +120,24 @@ void ListReader::rows_and_values(std::size_t block, Numbers& rows, Numbers& valu
 }
 
 void ListReader::rest(Numbers* rows, Numbers* values) const {
-  std::span<const std::byte> from = rest_;
+  const std::size_t count = size_ % kBlock;
   std::uint64_t next = whole_ == 0 ? 0 : std::uint64_t{last_row(whole_ - 1)} + 1;
-  for (std::size_t i = 0; i < size_ % kBlock; ++i) {
-    std::uint64_t gap = take_varint(from);
-    std::uint32_t value = 4;
-    if (weighted_) {
-      if (from.size() < sizeof(value)) corrupt();
-      std::memcpy(&value, from.data(), sizeof(value));
-      from = from.subspan(sizeof(value));
-    } else {
-      if ((gap & 1) != 0)
-        value = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(take_varint(from), 1, 0xFFFFFFFF));
-      gap >>= 1;
-    }
-    if (gap > last_row_ || next + gap > last_row_) corrupt();
-    next += gap;
+  const std::uint64_t all_rows = std::uint64_t{last_row_} + 1;
+  if (next >= all_rows) corrupt();
+  const unsigned low = low_bits(all_rows - next, count);
+  BitReader from = rest_;
+  for (std::size_t i = 0; i < count; ++i) {
+    next += from.rice(low);
+    if (next >= all_rows) corrupt();
     if (rows != nullptr) (*rows)[i] = static_cast<std::uint32_t>(next);
-    if (values != nullptr) (*values)[i] = value;
+    if (!weighted_) {
+      const std::uint32_t value = from.bits(1) == 0 ? 4 : other_value(from);
+      if (values != nullptr) (*values)[i] = value;
+    }
     ++next;
   }
+  if (weighted_ && values != nullptr) std::memcpy(values->data(), rest_values_.data(), rest_values_.size());
+  (void)from.finish();
 }
 
 }  // namespace evidex::postings

@@ -9,6 +9,7 @@
 #include <limits>
 #include <span>
 
+#include "postings/bit_stream.hpp"
 #include "postings/list_writer.hpp"
 #include "postings/packing.hpp"
 
@@ -27,7 +28,7 @@ class ListReader {
  public:
   /// A list of nobody.
   ListReader() = default;
-  /// `rows` is how many the segment has.
+  /// `list` is the list and no more; `rows` is how many the segment has.
   ListReader(std::span<const std::byte> list, std::size_t rows, bool weighted);
 
   std::size_t size() const noexcept { return size_; }
@@ -62,7 +63,8 @@ class ListReader {
   Bounds bounds_;
   std::span<const std::byte> directory_;
   std::span<const std::byte> blocks_;
-  std::span<const std::byte> rest_;
+  BitReader rest_{{}};  // the entries behind the blocks
+  std::span<const std::byte> rest_values_;
 };
 
 }  // namespace evidex::postings

@@ -6,8 +6,8 @@
 #include <cstring>
 #include <limits>
 
+#include "postings/bit_stream.hpp"
 #include "postings/packing.hpp"
-#include "postings/varint.hpp"
 
 namespace evidex::postings {
 namespace {
@@ -33,13 +33,13 @@ std::uint32_t largest(const std::array<std::uint32_t, kBlock>& numbers) {
   return *std::max_element(numbers.begin(), numbers.end());
 }
 
-/// Appends a block that follows row `before`, and says what the directory keeps of it.
-BlockFacts append_block(std::vector<std::byte>& to, std::uint32_t before, Numbers rows, Numbers values, Numbers lengths,
+/// Appends a block of rows from `next` on, and says what the directory keeps of it.
+BlockFacts append_block(std::vector<std::byte>& to, std::size_t next, Numbers rows, Numbers values, Numbers lengths,
                         bool weighted) {
   std::array<std::uint32_t, kBlock> numbers;
   for (std::size_t i = 0; i < kBlock; ++i) {
-    numbers[i] = rows[i] - before - 1;  // unsigned: before the first row is the largest number
-    before = rows[i];
+    numbers[i] = static_cast<std::uint32_t>(rows[i] - next);
+    next = std::size_t{rows[i]} + 1;
   }
   BlockFacts facts{rows.back(), 0, kUnbounded, 0, static_cast<std::uint8_t>(bits_of(largest(numbers))), 0, 0};
   append_packed(to, numbers, facts.row_bits);
@@ -58,41 +58,63 @@ BlockFacts append_block(std::vector<std::byte>& to, std::uint32_t before, Number
   return facts;
 }
 
+/// A value in quarters. Most words occur once; nearly all others several times as a whole.
+void append_value(BitWriter& to, std::uint32_t value) {
+  to.bits(value != 4, 1);
+  if (value == 4) return;
+  const bool whole = value % 4 == 0;
+  to.bits(whole, 1);
+  to.gamma(whole ? value / 4 - 1 : value);
+}
+
+/// Entries that are not a block, from row `next` on.
+void append_rest(BitWriter& to, std::size_t next, Numbers rows, Numbers values, std::size_t all_rows, bool weighted) {
+  if (rows.empty()) return;
+  const unsigned low = low_bits(all_rows - next, rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t gap = rows[i] - next;
+    next = std::size_t{rows[i]} + 1;
+    to.unary(gap >> low);
+    to.bits(gap, low);
+    if (!weighted) append_value(to, values[i]);
+  }
+}
+
 }  // namespace
 
 void append_list(std::vector<std::byte>& to, Numbers rows, Numbers values, Numbers lengths, bool weighted) {
-  append_varint(to, rows.size());
   const std::size_t blocks = rows.size() / kBlock;
-  std::uint32_t before = std::numeric_limits<std::uint32_t>::max();
-  if (blocks > 0) {
-    if (!weighted) {
-      append_varint(to, *std::max_element(values.begin(), values.end()));
-      append_varint(to, least_length(rows, lengths));
+  {
+    BitWriter head(to);
+    head.gamma(static_cast<std::uint32_t>(rows.size()));
+    if (blocks == 0) {
+      append_rest(head, 0, rows, values, lengths.size(), weighted);
+    } else if (!weighted) {
+      head.gamma(*std::max_element(values.begin(), values.end()));
+      head.gamma(std::min(least_length(rows, lengths), std::numeric_limits<std::uint32_t>::max() - 1) + 1);
     }
+    head.finish();
+  }
+  std::size_t next = 0;
+  if (blocks > 0) {
     const std::size_t directory = to.size();
     grown(to, blocks * sizeof(BlockFacts));
     const std::size_t first = to.size();
     for (std::size_t b = 0; b < blocks; ++b) {
       const std::size_t at = to.size() - first;
-      BlockFacts facts = append_block(to, before, rows.subspan(b * kBlock, kBlock), values.subspan(b * kBlock, kBlock),
+      BlockFacts facts = append_block(to, next, rows.subspan(b * kBlock, kBlock), values.subspan(b * kBlock, kBlock),
                                       lengths, weighted);
       facts.at = static_cast<std::uint32_t>(at);
       std::memcpy(to.data() + directory + b * sizeof(facts), &facts, sizeof(facts));
-      before = facts.last_row;
+      next = std::size_t{facts.last_row} + 1;
     }
+    BitWriter rest(to);
+    append_rest(rest, next, rows.subspan(blocks * kBlock), values.subspan(blocks * kBlock), lengths.size(), weighted);
+    rest.finish();
   }
-  for (std::size_t i = blocks * kBlock; i < rows.size(); ++i) {
-    const std::uint64_t gap = rows[i] - before - 1;
-    before = rows[i];
-    if (weighted) {
-      append_varint(to, gap);
-      std::memcpy(grown(to, sizeof(values[i])), &values[i], sizeof(values[i]));
-    } else if (values[i] == 4) {  // the usual case: a word that occurs once
-      append_varint(to, gap << 1);
-    } else {
-      append_varint(to, gap << 1 | 1);
-      append_varint(to, values[i]);
-    }
+  if (weighted) {
+    const Numbers last = values.subspan(blocks * kBlock);
+    if (!last.empty()) std::memcpy(grown(to, last.size_bytes()), last.data(), last.size_bytes());
   }
 }
 

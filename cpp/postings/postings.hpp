@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string_view>
-#include <vector>
 
+#include "postings/dictionary.hpp"
+#include "postings/lengths.hpp"
 #include "postings/list_reader.hpp"
 
 namespace evidex::postings {
@@ -21,10 +21,10 @@ struct Header {
   std::uint64_t entries;  // (row, term) pairs
   std::uint64_t length;   // sum of all lengths
   std::uint64_t terms;
-  std::uint64_t text_bytes;  // of all terms
+  std::uint64_t term_bytes;  // of all terms and the places of their lists
   std::uint64_t list_bytes;
-  std::uint32_t slots;     // of the hash table: a power of two
-  std::uint32_t weighted;  // 1: values are float weights and terms are numbers, 0: quarters and text
+  std::uint32_t length_bytes;  // of each row's: 1, 2 or 4; 0 where weighted
+  std::uint32_t weighted;      // 1: values are float weights and terms are numbers, 0: quarters and text
 };
 static_assert(sizeof(Header) == 64);
 
@@ -34,16 +34,11 @@ inline constexpr std::size_t kMostTermBytes = std::size_t{1} << 16;
 
 /// Bytes of each part, for who wants to know where they go.
 struct Sizes {
-  std::size_t lists, directory, text, slots, lengths;
+  std::size_t lists, terms, lengths;
 };
-
-/// Where a term's list begins is its own offset after one that so many terms share.
-inline constexpr std::size_t kTermsPerOffset = 256;
 
 class Postings {
  public:
-  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-
   /// Throws CorruptFile unless the bytes are of the size that their header says. `keeper` keeps them.
   Postings(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper);
 
@@ -55,33 +50,24 @@ class Postings {
   Sizes sizes() const noexcept;
 
   /// Quarters of each row; none where weighted.
-  std::span<const std::uint32_t> lengths() const noexcept { return lengths_; }
+  const Lengths& lengths() const noexcept { return lengths_; }
   /// Their sum.
   std::uint64_t length() const noexcept { return header_.length; }
 
-  /// The number of a term, kNone if no row has it. Terms are numbered in the order of their bytes.
-  std::size_t find(std::string_view term) const noexcept;
-  std::string_view term(std::size_t number) const;
-  ListReader list(std::size_t number) const;
+  const Dictionary& dictionary() const noexcept { return dictionary_; }
+  /// The list of a term that was found.
+  ListReader list(const TermPlace& place) const;
 
  private:
-  template <class T>
-  std::span<const T> take(std::size_t count);
+  const std::byte* take(std::size_t count, std::size_t each);
 
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> keeper_;
   Header header_;
   std::size_t taken_ = sizeof(Header);
-  std::span<const std::uint32_t> lengths_;
-  std::span<const std::uint32_t> slots_;      // number of a term plus one, 0: none
-  std::span<const std::uint32_t> text_at_;    // [terms + 1]
-  std::span<const std::uint32_t> list_at_;    // [terms]
-  std::span<const std::uint64_t> shared_at_;  // [ceil(terms / 256)]
-  std::span<const char> text_;
+  Dictionary dictionary_;
+  Lengths lengths_;
   std::span<const std::byte> lists_;
 };
-
-/// Where the search for a term in the hash table starts.
-std::uint32_t hash(std::string_view term) noexcept;
 
 }  // namespace evidex::postings

@@ -25,7 +25,7 @@ inline std::uint64_t take_varint(std::span<const std::byte>& from) {
     number |= (byte & 0x7F) << shift;
     if (byte < 0x80) return number;
   }
-  throw CorruptFile("postings: a list ends too early; restore the file from a copy");
+  throw CorruptFile("postings: a term is damaged; restore the file from a copy");
 }
 
 }  // namespace evidex::postings

@@ -46,6 +46,20 @@ Bitmask Bitmask::from_rows(std::size_t rows, std::span<const std::int64_t> numbe
   return Bitmask(rows, std::move(words));
 }
 
+std::size_t Bitmask::next_used(std::size_t begin) const noexcept {
+  if (begin >= words()) return words();
+  const auto lowest = [](Word word) { return static_cast<std::size_t>(std::countr_zero(word)); };
+  std::size_t block = begin / 64;
+  if (const Word rest = from_bit(blocks_[block], begin % 64); rest != 0) return block * 64 + lowest(rest);
+  if (++block >= blocks_.size()) return words();
+  std::size_t region = block / 64;
+  Word blocks = from_bit(regions_[region], block % 64);
+  while (blocks == 0 && ++region < regions_.size()) blocks = regions_[region];
+  if (blocks == 0) return words();
+  block = region * 64 + lowest(blocks);
+  return block * 64 + lowest(blocks_[block]);
+}
+
 std::size_t Bitmask::used_words() const noexcept {
   std::size_t used = 0;
   for (const Word block : blocks_) used += static_cast<std::size_t>(std::popcount(block));

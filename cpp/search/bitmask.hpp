@@ -31,6 +31,8 @@ class Bitmask {
   /// Words that are not zero.
   std::size_t used_words() const noexcept;
   Word word(std::size_t i) const noexcept { return words_[i]; }
+  /// Number of the first word from `begin` on that is not zero; words() where there is none.
+  std::size_t next_used(std::size_t begin) const noexcept;
   bool test(std::size_t row) const noexcept {
     return row < rows_ && ((words_[row / kWordRows] >> (row % kWordRows)) & 1) != 0;
   }

@@ -2,7 +2,8 @@
 // Postings against a table of rows and terms: built, gathered from others, and from bytes that somebody changed.
 //
 // P10, P8. Seen red with: a repeated term that is stored twice, a gathered row under its old number, terms in the order
-// in which they came.
+// in which they came, lengths of one byte where the longest has 256 quarters, terms of a damaged file that need not
+// ascend.
 #include "postings/postings.hpp"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ using namespace evidex;
 using check::Random;
 using postings::Numbers;
 using postings::Postings;
+using postings::TermPlace;
+using postings::TermWalk;
 
 using Row = std::map<std::string, std::uint32_t>;
 
@@ -29,11 +32,15 @@ using Row = std::map<std::string, std::uint32_t>;
 std::vector<Row> read(const Postings& postings) {
   std::vector<Row> rows(postings.rows());
   std::size_t entries = 0;
-  for (std::size_t t = 0; t < postings.terms(); ++t) {
-    const std::string term(postings.term(t));
-    CHECK(t == 0 || std::string(postings.term(t - 1)) < term);
-    CHECK_EQ(postings.find(term), t);
-    const postings::ListReader list = postings.list(t);
+  std::size_t terms = 0;
+  for (TermWalk walk(postings.dictionary()); walk.next(); ++terms) {
+    const std::string term(walk.term());
+    const TermPlace place = postings.dictionary().find(term);
+    CHECK(place.found());
+    CHECK_EQ(place.number, terms);
+    CHECK_EQ(place.begin, walk.place().begin);
+    CHECK_EQ(place.bytes, walk.place().bytes);
+    const postings::ListReader list = postings.list(place);
     for (std::size_t b = 0; b < list.blocks(); ++b) {
       Numbers numbers{};
       Numbers values{};
@@ -42,6 +49,7 @@ std::vector<Row> read(const Postings& postings) {
       for (std::size_t i = 0; i < list.size_of(b); ++i, ++entries) rows[numbers[i]][term] = values[i];
     }
   }
+  CHECK_EQ(terms, postings.terms());
   CHECK_EQ(entries, postings.entries());
   return rows;
 }
@@ -68,11 +76,12 @@ Made random_postings(Random& random, std::size_t most) {
   std::vector<std::uint32_t> values;
   std::vector<std::int64_t> starts{0};
   made.rows.resize(random.below(most + 1));
+  const std::size_t longest = std::size_t{1} << random.below(20);  // lengths of one, two and four bytes
   for (Row& row : made.rows) {
     for (std::size_t i = random.below(8); i > 0; --i) {
       const std::size_t number = random.below(terms.size());
       numbers.push_back(static_cast<std::int32_t>(number));
-      values.push_back(static_cast<std::uint32_t>(1 + random.below(9)));
+      values.push_back(static_cast<std::uint32_t>(1 + random.below(random.one_in(80) ? longest : 9)));
       row[terms[number]] += values.back();
     }
     starts.push_back(static_cast<std::int64_t>(numbers.size()));
@@ -98,8 +107,8 @@ TEST(documents_become_postings) {
       length += sum;
     }
     CHECK_EQ(made.postings->length(), length);
-    CHECK_EQ(made.postings->find("not there"), Postings::kNone);
-    CHECK_EQ(made.postings->find(""), Postings::kNone);
+    CHECK(!made.postings->dictionary().find("not there").found());
+    CHECK(!made.postings->dictionary().find("").found());
   }
 }
 
@@ -137,8 +146,8 @@ TEST(vectors_are_kept_to_the_bit_and_checked) {
   const auto made = postings::of_vectors(indices, values, starts, stop);
   CHECK_EQ(made->rows(), std::size_t{3});
   CHECK_EQ(made->entries(), std::size_t{4});
-  CHECK_EQ(made->find(postings::NumberTerm(0).view()), std::size_t{0});
-  CHECK_EQ(made->find(postings::NumberTerm(256).view()), std::size_t{2});
+  CHECK_EQ(made->dictionary().find(postings::NumberTerm(0).view()).number, std::size_t{0});
+  CHECK_EQ(made->dictionary().find(postings::NumberTerm(256).view()).number, std::size_t{2});
   const std::vector<Row> rows = read(*made);
   CHECK_BITS(std::bit_cast<float>(rows[0].at(std::string(postings::NumberTerm(4294967295).view()))), 1e-30F);
   CHECK(rows[1].empty());
@@ -171,9 +180,9 @@ TEST(changed_and_cut_bytes_are_refused_or_harmless) {
       const Postings changed(std::span<const std::byte>(data, size), bytes);
       for (const Row& row : made.rows) {
         for (const auto& [term, value] : row) {
-          const std::size_t number = changed.find(term);
-          if (number == Postings::kNone) continue;
-          const postings::ListReader list = changed.list(number);
+          const TermPlace place = changed.dictionary().find(term);
+          if (!place.found()) continue;
+          const postings::ListReader list = changed.list(place);
           for (std::size_t b = 0; b < list.blocks(); ++b) {
             Numbers numbers{};
             list.rows(b, numbers);
@@ -181,7 +190,15 @@ TEST(changed_and_cut_bytes_are_refused_or_harmless) {
           }
         }
       }
-      for (std::size_t t = 0; t < changed.terms(); ++t) (void)changed.term(t);
+      std::string before;
+      for (TermWalk walk(changed.dictionary()); walk.next(); before = walk.term()) {
+        CHECK(walk.place().number == 0 || before < walk.term());
+      }
+      Stop stop;
+      const Postings* part = &changed;
+      std::vector<postings::Source> all;
+      for (std::uint32_t row = 0; row < changed.rows(); ++row) all.push_back({0, row});
+      (void)read(*postings::gathered({&part, 1}, all, changed.weighted(), stop));
     } catch (const CorruptFile&) {
       continue;  // as good
     }

@@ -62,6 +62,9 @@ void check_words(const Bitmask& mask, const Model& model, std::size_t begin, std
     next = at + 1;
   });
   expect_empty_up_to(std::min(end, mask.words()));
+  std::size_t used = begin;
+  while (used < mask.words() && mask.word(used) == 0) ++used;
+  CHECK_EQ(mask.next_used(begin), std::min(used, mask.words()));
 }
 
 void check_same(const Bitmask& mask, const Model& model, check::Random& random) {
