@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/aligned_buffer.hpp"
 #include "base/cpu_budget.hpp"
 #include "base/mapped_file.hpp"
 #include "bindings/interrupt.hpp"
@@ -120,14 +119,6 @@ py::array_t<std::uint8_t> bytes_of(const std::shared_ptr<Postings>& postings) {
   return array;
 }
 
-std::shared_ptr<Postings> from_bytes(const Array<std::uint8_t>& bytes) {
-  const auto given = elements(bytes, "bytes");
-  auto copy = std::make_shared<AlignedBuffer<std::byte>>(given.size());
-  std::copy_n(reinterpret_cast<const std::byte*>(given.data()), given.size(), copy->data());
-  const std::span<const std::byte> kept(copy->data(), copy->size());
-  return std::make_shared<Postings>(kept, std::move(copy));
-}
-
 std::shared_ptr<Postings> mapped(const std::string& path, std::size_t offset, std::size_t size) {
   auto file = std::make_shared<const MappedFile>(path, offset + size);
   const std::span<const std::byte> bytes = file->bytes();
@@ -234,7 +225,6 @@ void register_sparse(py::module_& m) {
                   py::arg("starts").noconvert())
       .def_static("gathered", &gathered, py::arg("parts"), py::arg("part").noconvert(), py::arg("row").noconvert(),
                   py::arg("weighted"))
-      .def_static("from_bytes", &from_bytes, py::arg("bytes").noconvert())
       .def_static("mapped", &mapped, py::arg("path"), py::arg("offset"), py::arg("size"))
       .def_property_readonly("rows", &Postings::rows)
       .def_property_readonly("entries", &Postings::entries)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the folders that every later version must read, each as a zip: ``python tests/golden/make.py``.
+"""Makes the folders that every later version must read, each as a zip: ``python tests/golden/make.py [SET ...]``.
 
-Run once for each version of the format, by the version that brought it. What is in git is never made anew.
+Run once for each set of a version of the format, by the version that brought it. What is in git is never made anew.
 """
 
 from __future__ import annotations
@@ -10,98 +10,33 @@ import json
 import sys
 import tempfile
 import zipfile
-from datetime import date
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from evidex import ANY_IN_TENANT, UNRESTRICTED, Collection, Columns, DenseIndex, Document, Policy, Principal, Rule
-from evidex.access import Caller
+import golden_rows as rows
+import golden_words as words
 from evidex.store.schema import FORMAT
 
-COLUMNS: dict[str, type] = {"lang": str, "year": int, "weight": float, "draft": bool, "on": date}
-CALLERS: dict[str, Caller] = {
-    "ann": Principal("ann", "acme", {"a"}),
-    "bob": Principal("bob", "acme", {"b"}),
-    "zoe": Principal("zoe", "zenith", {"a"}),
-    "everything": UNRESTRICTED,
+SETS: dict[str, dict[str, tuple[Callable[[Path], None], Callable[[Path], Any]]]] = {
+    "": {
+        "float32": (lambda folder: rows.make_collection(folder, "float32", "cosine"), rows.read_collection),
+        "int8": (lambda folder: rows.make_collection(folder, "int8", "ip"), rows.read_collection),
+        "index": (rows.make_index, rows.read_index),
+    },
+    "words": {
+        "collection": (words.make_collection, words.read_collection),
+        "texts": (words.make_texts, words.read_texts),
+        "vectors": (words.make_vectors, words.read_vectors),
+    },
+    "codes": {"codes": (words.make_codes, words.read_codes)},
 }
-QUERY = np.arange(16, dtype=np.float32) - 7.25
+"""How each folder of a set is made, and read. The first set is that of the first version; the others came later."""
 
 
-def vectors(rows: int, seed: int) -> Any:
-    return np.random.default_rng(seed).standard_normal((rows, 16)).astype(np.float32)
-
-
-def numbered(number: int, rules: list[Rule]) -> Document:
-    odd = {"lang": "de", "year": -3, "weight": 0.1, "draft": True, "on": date(2024, 2, 29)}
-    chunks = [
-        f"Erster Absatz von {number}: Gr\u00f6\u00dfe, \u5927\u304d\u3055, \U0001f4cf.\n\n",
-        "Second paragraph.\n",
-    ]
-    return Document(
-        f"doc {number}",
-        "1",
-        chunks=chunks,
-        vectors=vectors(2, number),
-        rule=rules[number % 4],
-        metadata=odd if number % 2 else {"lang": "en"},
-    )
-
-
-def make_collection(folder: Path, codec: str, metric: str) -> None:
-    policy = Policy()
-    with Collection.open(
-        folder, "rw", policy=policy, dim=16, metric=metric, codec=codec, columns=Columns(COLUMNS)
-    ) as collection:
-        rules = [
-            policy.rule("acme", {"a"}),
-            policy.rule("acme", {"b"}, {"c"}),
-            policy.rule("acme", ANY_IN_TENANT),
-            policy.rule("zenith", {"a"}),
-        ]
-        for half in (range(4), range(4, 8)):
-            collection.put_documents(numbered(number, rules) for number in half)
-            if 0 in half:
-                collection.optimize()
-        collection.put_document("doc 0", "2", chunks=["Anew."], vectors=vectors(1, 99), rule=rules[0])
-        collection.delete_document("acme", "doc 5")
-        collection.set_rule("acme", "doc 2", rules[0])
-        collection.change_rule(rules[1], {"b", "d"})
-        collection.put_document("long", "1", chunks=["x" * 20_000, "the end"], vectors=vectors(2, 7), rule=rules[2])
-
-
-def make_index(folder: Path) -> None:
-    policy = Policy()
-    index = DenseIndex(16, metric="l2", policy=policy, columns=Columns(COLUMNS))
-    rules = [policy.rule("acme", {"a"}), policy.rule("acme", ANY_IN_TENANT)]
-    metadata: dict[str, list[Any]] = {
-        "lang": ["en", "de", None, "en", "fr"],
-        "on": [date(2020, 1, 1)] * 5,
-        "year": list(range(5)),
-    }
-    index.add([3, 1, 4, 15, 9], vectors(5, 5), [rules[i % 2] for i in range(5)], metadata=metadata)
-    index.remove([4])
-    index.save(folder)
-
-
-def answers(reader: Any) -> dict[str, Any]:
-    """What each caller finds: ids, and scores to the bit."""
-    found = {}
-    for name, principal in CALLERS.items():
-        ids, scores = reader.search(QUERY, 50, principal=principal)[0]
-        found[name] = [ids.tolist(), [float(score).hex() for score in scores]]
-    return found
-
-
-def texts(collection: Collection) -> dict[str, Any]:
-    return {
-        name: [
-            [one.id, one.source, one.revision, len(one.text), one.text[:60]] for one in collection.chunks(principal=p)
-        ]
-        for name, p in CALLERS.items()
-    }
+def place(name: str) -> Path:
+    """Where a set of this version lies."""
+    return Path(__file__).parent / name / f"v{FORMAT}"
 
 
 def pack(folder: Path, to: Path) -> None:
@@ -112,21 +47,28 @@ def pack(folder: Path, to: Path) -> None:
                 file.write(path, name)
 
 
-def main(at: Path) -> None:
-    at.mkdir()
+def make(name: str, at: Path) -> None:
+    """Makes a set in a folder that is not there yet."""
+    at.mkdir(parents=True)
     expected = {}
     with tempfile.TemporaryDirectory() as made:
-        for name, codec, metric in [("float32", "float32", "cosine"), ("int8", "int8", "ip")]:
-            make_collection(Path(made) / name, codec, metric)
-            with Collection.open(Path(made) / name, policy=Policy()) as collection:
-                expected[name] = {"answers": answers(collection), "chunks": texts(collection)}
-        make_index(Path(made) / "index")
-        expected["index"] = {"answers": answers(DenseIndex.load(Path(made) / "index", policy=Policy()))}
-        for name in expected:
-            pack(Path(made) / name, at / f"{name}.zip")
-    lines = (f"{json.dumps(name)}: {json.dumps(said)}" for name, said in expected.items())
+        for one, (write, read) in SETS[name].items():
+            write(Path(made) / one)
+            expected[one] = read(Path(made) / one)
+            pack(Path(made) / one, at / f"{one}.zip")
+    lines = (f"{json.dumps(one)}: {json.dumps(said)}" for one, said in expected.items())
     (at / "expected.json").write_text("{" + ",\n".join(lines) + "}\n", encoding="ascii")
 
 
+def main(names: list[str]) -> None:
+    """Makes the sets named, or all that are not there."""
+    if kept := [str(place(name)) for name in names if place(name).exists()]:
+        raise SystemExit(f"{', '.join(kept)}: there already; what is in git is never made anew")
+    for name in names or SETS:
+        if not place(name).exists():
+            make(name, place(name))
+            print(f"made {place(name)}: {', '.join(SETS[name])}")
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent / f"v{FORMAT}")
+    main(sys.argv[1:])

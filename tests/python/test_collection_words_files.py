@@ -3,11 +3,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -15,10 +13,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from evidex import UNRESTRICTED, Collection, CorruptFile, DenseIndex, InvalidInput, SparseIndex, _core
+from evidex import UNRESTRICTED, Collection, CorruptFile, DenseIndex, InvalidInput, SparseIndex
 from evidex.lexical.documents import postings_of
 from evidex.store import npy
 from evidex.text import Analyzer
+from hostile_postings import (
+    NO_WORDS_OF_A_ROW,
+    changed,
+    crafted,
+    postings_file,
+    settings_of,
+    with_analyzer,
+    with_digests,
+)
 from store_examples import quick_folder
 from store_hostile import Attack, cut, flipped, make, problems
 from words_examples import OPEN, said, sources, stocked, words
@@ -32,35 +39,6 @@ def folder() -> Iterator[Path]:
     with quick_folder() as path:
         stocked(words(path / "kb")).close()
         yield path / "kb"
-
-
-def postings_file(folder: Path, segment: int = 1) -> Path:
-    return folder / "segments" / f"{segment:08d}" / "postings.npy"
-
-
-def changed(folder: Path, key: str, value: Any) -> None:
-    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
-        assert catalog.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key)).rowcount == 1
-
-
-def settings_of(folder: Path) -> Any:
-    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog:
-        return json.loads(catalog.execute("SELECT value FROM meta WHERE key = 'settings'").fetchone()[0])
-
-
-def with_digests(folder: Path, change: Callable[[dict[str, Any]], object], segment: int = 1) -> None:
-    with closing(sqlite3.connect(folder / "catalog.sqlite")) as catalog, catalog:
-        found = catalog.execute("SELECT digests FROM segments WHERE number = ?", (segment,)).fetchone()
-        change(digests := json.loads(found[0]))
-        catalog.execute("UPDATE segments SET digests = ? WHERE number = ?", (json.dumps(digests), segment))
-
-
-def crafted(folder: Path, content: Any, segment: int = 1) -> None:
-    """Puts an array in the place of a segment's words, with the digest that goes with it."""
-    postings_file(folder, segment).unlink()
-    digest = hashlib.sha256()
-    npy.write(str(postings_file(folder, segment)), content, digest)
-    with_digests(folder, lambda digests: digests.update(postings=digest.hexdigest()), segment)
 
 
 def test_they_lie_in_a_file_of_each_segment(folder: Path) -> None:
@@ -103,27 +81,9 @@ def test_a_file_that_was_cut_or_is_longer(folder: Path) -> None:
         words(folder, "r")
 
 
-def vectors_for_words() -> Any:
-    one = np.zeros(1, dtype=np.int64), np.ones(1, dtype=np.float32), np.array([0, 1])
-    return _core.Postings.of_vectors(*one).bytes()
-
-
-CRAFTED: dict[str, Callable[[], Any]] = {
-    "words of two rows": lambda: postings_of(["a", "b"], Analyzer()).bytes(),
-    "words of no row": lambda: postings_of([], Analyzer()).bytes(),
-    "weights of vectors": vectors_for_words,
-    "nothing": lambda: np.empty(0, dtype=np.uint8),
-    "zeros": lambda: np.zeros(4096, dtype=np.uint8),
-    "ones": lambda: np.full(4096, 255, dtype=np.uint8),
-    "noise": lambda: np.random.default_rng(1).integers(0, 256, 5000, dtype=np.uint8),
-    "other numbers": lambda: postings_of(["a"], Analyzer()).bytes().astype(np.uint16),
-    "half of it": lambda: postings_of(["a b c"], Analyzer()).bytes()[:100],
-}
-
-
-@pytest.mark.parametrize("what", CRAFTED)
+@pytest.mark.parametrize("what", NO_WORDS_OF_A_ROW)
 def test_crafted_words_are_refused(folder: Path, what: str) -> None:
-    crafted(folder, CRAFTED[what]())
+    crafted(folder, NO_WORDS_OF_A_ROW[what]())
     for mode in ("r", "rw"):
         with pytest.raises(CorruptFile, match="00000001"):
             words(folder, mode)
@@ -165,7 +125,7 @@ def test_another_checksum(folder: Path) -> None:
 @pytest.mark.parametrize("said_to_be", ["no analyser", "{}", '{"kind":"evidex.text.Analyzer"', "[]", "\x00"])
 def test_an_analyzer_that_is_none(folder: Path, said_to_be: str) -> None:
     """Vectors are found all the same."""
-    changed(folder, "settings", json.dumps(settings_of(folder) | {"analyzer": said_to_be}))
+    with_analyzer(folder, said_to_be)
     with words(folder, "r", analyzer=None) as kb:
         assert len(kb.retrieve("office")) == len(OPEN)
         for mode in ("sparse", "hybrid"):
@@ -175,7 +135,7 @@ def test_an_analyzer_that_is_none(folder: Path, said_to_be: str) -> None:
 
 @pytest.mark.parametrize("value", [5, ["a"], {"kind": 1}, True, ""])
 def test_settings_with_another_kind_of_analyzer(folder: Path, value: Any) -> None:
-    changed(folder, "settings", json.dumps(settings_of(folder) | {"analyzer": value}))
+    with_analyzer(folder, value)
     with pytest.raises(CorruptFile, match="settings"):
         words(folder, "r", analyzer=None)
 
@@ -203,7 +163,7 @@ def test_a_kind_that_does_not_fit(folder: Path, kind: Any) -> None:
         with pytest.raises(CorruptFile if kind == "collection" else InvalidInput):
             words(folder, mode)
     changed(folder, "kind", "collection with words")
-    changed(folder, "settings", json.dumps({**settings_of(folder), "analyzer": None}))
+    with_analyzer(folder, None)
     with pytest.raises(CorruptFile, match="restore"):
         words(folder, "rw", analyzer=None)
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -32,7 +31,8 @@ from evidex import (
 )
 from evidex.store import saved as saved_module
 from evidex.text import Analyzer
-from sparse_examples import ALICE, bits, matrix
+from hostile_postings import NO_VECTOR_OF_A_ROW, NO_WORDS_OF_A_ROW, crafted, with_analyzer, with_digests
+from sparse_examples import ALICE, bits, index_of, matrix
 
 QUERIES = ["pump", "valve manual", "w7 pump w3", "absent"]
 
@@ -134,62 +134,74 @@ def test_a_log_may_be_given_when_loading(tmp_path: Path) -> None:
     assert [entry["action"] for entry in objects_of(tmp_path / "log")] == ["open", "search"]
 
 
-def edited(folder: Path, key: str, value: object) -> None:
-    with sqlite3.connect(folder / "catalog.sqlite") as catalog:
-        catalog.execute("UPDATE meta SET value = ? WHERE key = ?", (value, key))
-    catalog.close()
-
-
 def test_an_analyzer_of_another_version_is_refused(tmp_path: Path) -> None:
-    filled().save(tmp_path / "saved")
-    edited(tmp_path / "saved", "said", Analyzer().identity.replace('"rules":1', '"rules":2'))
+    folder = tmp_path / "saved"
+    filled().save(folder)
+    with_analyzer(folder, Analyzer().identity.replace('"rules":1', '"rules":2'))
     with pytest.raises(VersionMismatch, match="rules 2"):
-        SparseIndex.load(tmp_path / "saved", policy=Policy())
-    edited(tmp_path / "saved", "said", "no identity")
+        SparseIndex.load(folder, policy=Policy())
+    with_analyzer(folder, "no identity")
     with pytest.raises(CorruptFile, match="identity"):
-        SparseIndex.load(tmp_path / "saved", policy=Policy())
-    edited(tmp_path / "saved", "said", 7)
-    with pytest.raises(CorruptFile, match="said"):
-        SparseIndex.load(tmp_path / "saved", policy=Policy())
-    edited(tmp_path / "saved", "said", "")  # vectors, says the catalog, and its postings are of words
-    with pytest.raises(CorruptFile, match="other rows"):
-        SparseIndex.load(tmp_path / "saved", policy=Policy())
-
-
-@pytest.mark.parametrize("value", [0, 1, 2**40, -1, "x", b"x"])
-def test_a_wrong_size_is_refused(tmp_path: Path, value: object) -> None:
-    filled().save(tmp_path / "saved")
-    edited(tmp_path / "saved", "beside 1", value)
-    with pytest.raises(CorruptFile):
-        SparseIndex.load(tmp_path / "saved", policy=Policy())
+        SparseIndex.load(folder, policy=Policy())
+    for value in (7, "", ["a"], True):
+        with_analyzer(folder, value)
+        with pytest.raises(CorruptFile, match="settings"):
+            SparseIndex.load(folder, policy=Policy())
+    with_analyzer(folder, None)  # vectors, says the catalog, and its postings are of words
+    with pytest.raises(CorruptFile, match=r"postings\.npy: expected postings of .* rows of vectors; restore"):
+        SparseIndex.load(folder, policy=Policy())
 
 
 def test_each_file_damaged_is_refused_whole(tmp_path: Path) -> None:  # case D8
-    """Seen red with the digest of the postings not compared."""
+    """Seen red with the digests not compared."""
     filled().save(tmp_path / "saved")
     files = sorted((tmp_path / "saved").rglob("*.npy"))
-    assert [path.name for path in files] == ["beside.npy", "groups.npy", "ids.npy", "rules.npy"]
+    assert [path.name for path in files] == ["groups.npy", "ids.npy", "postings.npy", "rules.npy"]
     for path in files:
         whole = path.read_bytes()
         for cut in (0, 1, 100, len(whole) // 2, len(whole) - 1):
             path.write_bytes(whole[:cut])
-            with pytest.raises(CorruptFile):
+            with pytest.raises(CorruptFile, match=path.name):
                 SparseIndex.load(tmp_path / "saved", policy=Policy())
         path.write_bytes(whole + b"\0")
-        with pytest.raises(CorruptFile):
+        with pytest.raises(CorruptFile, match=path.name):
             SparseIndex.load(tmp_path / "saved", policy=Policy())
         path.unlink()
-        with pytest.raises(CorruptFile):
+        with pytest.raises(CorruptFile, match=path.name):
             SparseIndex.load(tmp_path / "saved", policy=Policy())
+        for at in range(0, len(whole), 37):
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            with pytest.raises(CorruptFile):
+                SparseIndex.load(tmp_path / "saved", policy=Policy())
         path.write_bytes(whole)
-    whole = files[0].read_bytes()
-    for at in range(0, len(whole), 37):
-        path = files[0]
-        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
-        with pytest.raises(CorruptFile):
-            SparseIndex.load(tmp_path / "saved", policy=Policy())
-    files[0].write_bytes(whole)
     same(filled(), SparseIndex.load(tmp_path / "saved", policy=Policy()))
+
+
+@pytest.mark.parametrize("what", NO_WORDS_OF_A_ROW)
+def test_crafted_words_are_refused(tmp_path: Path, what: str) -> None:
+    """With the digest that goes with them. Seen red with the number of rows, and the kind, not compared."""
+    index_of(["a b c"]).save(tmp_path / "saved")
+    crafted(tmp_path / "saved", NO_WORDS_OF_A_ROW[what]())
+    with pytest.raises(CorruptFile, match=r"postings\.npy: .*restore"):
+        SparseIndex.load(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("what", NO_VECTOR_OF_A_ROW)
+def test_crafted_vectors_are_refused(tmp_path: Path, what: str) -> None:
+    index = SparseIndex(analyzer=None)
+    index.add(None, matrix([{1: 2.0}]))
+    index.save(tmp_path / "saved")
+    crafted(tmp_path / "saved", NO_VECTOR_OF_A_ROW[what]())
+    with pytest.raises(CorruptFile, match=r"postings\.npy: .*restore"):
+        SparseIndex.load(tmp_path / "saved")
+
+
+@pytest.mark.parametrize("digest", [None, 5, ["a"], "0" * 64, "absent"])
+def test_another_checksum(tmp_path: Path, digest: object) -> None:
+    index_of(["a b c"]).save(tmp_path / "saved")
+    with_digests(tmp_path / "saved", lambda d: d.pop("postings") if digest == "absent" else d.update(postings=digest))
+    with pytest.raises(CorruptFile, match=r"no checksum of postings\.npy|postings\.npy: its bytes are not those"):
+        SparseIndex.load(tmp_path / "saved")
 
 
 def test_refusals(tmp_path: Path) -> None:

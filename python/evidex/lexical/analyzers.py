@@ -13,7 +13,7 @@ __all__ = ["analyzer_of"]
 _KIND = "evidex.text.Analyzer"  # what every identity says
 
 
-def analyzer_of(said: str, given: object) -> Analyzer | None:
+def analyzer_of(said: str | None, given: object) -> Analyzer | None:
     """The analyser of what was stored, which the one that was given must be; None where nothing was said.
 
     Raises:
@@ -22,7 +22,7 @@ def analyzer_of(said: str, given: object) -> Analyzer | None:
         CorruptFile: If what was stored is no analyser's identity.
     """
     if given is None:
-        return _made_again(said) if said else None
+        return None if said is None else _made_again(said)
     if not isinstance(given, Analyzer) or given.identity != said:
         raise InvalidInput(
             f"analyzer: got {given.identity if isinstance(given, Analyzer) else given!r}, but what is stored "

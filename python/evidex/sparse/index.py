@@ -5,27 +5,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from .. import _arrays, _checks, _core
+from .. import _arrays, _core
 from ..access import Policy, Rule
 from ..audit import RetrievalLog
 from ..columns import Columns, Metadata
-from ..errors import CorruptFile, InvalidInput
 from ..index_columns import IndexColumns
 from ..lexical.analyzers import analyzer_of
 from ..lexical.documents import Documents, postings_of
-from ..lexical.parts import Part, gathered
+from ..lexical.parts import Part
 from ..lexical.statistics import Statistics
-from ..store.saved import SPARSE, Beside, Piece, Saved, load, save
+from ..store.saved import SPARSE, Saved, load, save
 from ..store.settings import Settings
 from ..text import Analyzer
 from ..writing import WrittenRows
 from .reading import SparseReader
-from .rows import PostedRows, State
+from .rows import PostedRows
 
 __all__ = ["SparseIndex"]
 
@@ -66,11 +65,9 @@ class SparseIndex(SparseReader, WrittenRows):
         columns: Columns | None = None,
         log: RetrievalLog | None = None,
     ) -> None:
-        if analyzer is not None and not isinstance(analyzer, Analyzer):
-            _checks.refuse("analyzer", analyzer, "an Analyzer, or None for sparse vectors", "see evidex.text.Analyzer")
         self._begin(policy, log)
+        self._settings = Settings.without_vectors(policy is not None, columns, analyzer)
         self._analyzer = analyzer
-        self._settings = Settings.without_vectors(policy is not None, columns)
         store = self._settings.new_store(False, None)
         self._hold(store, None if columns is None else IndexColumns(columns, store), ())
 
@@ -185,12 +182,8 @@ class SparseIndex(SparseReader, WrittenRows):
             NotStored: If it cannot be made durable.
         """
         state = self._store.state
-        beside = Beside(SPARSE, "" if self._analyzer is None else self._analyzer.identity, self._bytes_of(state))
         settings, store = self._settings, self._writable
-        save(path, Saved(settings, store, False, self.policy, state.snapshot, state.columns, beside=beside))
-
-    def _bytes_of(self, state: State) -> Any:
-        return lambda rows: gathered(state.parts, rows, self._analyzer is None).bytes()
+        save(path, Saved(settings, store, False, self.policy, state.snapshot, state.columns, parts=state.parts))
 
     @classmethod
     def load(
@@ -220,19 +213,8 @@ class SparseIndex(SparseReader, WrittenRows):
             VersionMismatch: If they are newer than this version, or its analyser is of another one.
         """
         saved = load(path, policy, SPARSE)
-        index = cls(analyzer=analyzer_of(saved.said, analyzer), policy=policy, log=log)
+        index = cls(analyzer=analyzer_of(saved.settings.analyzer, analyzer), policy=policy, log=log)
         index._settings = saved.settings
         columns = None if saved.columns is None else IndexColumns.around(saved.columns, saved.store)
-        weighted = index._analyzer is None
-        index._hold(saved.store, columns, tuple(_opened(piece, weighted) for piece in saved.pieces))
+        index._hold(saved.store, columns, saved.parts or ())
         return index
-
-
-def _opened(piece: Piece, weighted: bool) -> Part:
-    try:
-        postings = _core.Postings.mapped(piece.path, piece.offset, piece.size)
-    except InvalidInput as error:
-        raise CorruptFile(f"{piece.path}: {error}; restore the file from a copy") from error
-    if postings.rows != piece.rows or postings.weighted != weighted:
-        raise CorruptFile(f"{piece.path}: it has postings of other rows; restore the file from a copy")
-    return Part(piece.first, postings)

@@ -22,7 +22,7 @@ class Analysis:
             InvalidInput: If another analyser was given.
         """
         self._stored = stored
-        self._made = None if given is None else analyzer_of(stored or "", given)
+        self._made = None if given is None else analyzer_of(stored, given)
 
     @property
     def analyzer(self) -> Analyzer | None:

@@ -40,7 +40,7 @@ class Family:
     def attach(self, segments: Segments, stored: Stored, reference: _arrays.Floats | None) -> None:
         """Makes a segment's rows part of the store, under the newest rules."""
         segment, rules = segments.open(stored, reference)
-        words = None if self._words is None else segments.postings(stored)
+        words = None if self._words is None else segments.postings(stored, weighted=False)
         groups = np.ascontiguousarray(segment.arrays()["groups"], dtype=np.int64)
         newest = self._rights.newest(groups, rules, stored.rights)
         try:

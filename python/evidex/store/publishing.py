@@ -20,7 +20,7 @@ from .catalog import Catalog
 from .documents import Prepared
 from .entries import keep_reference, keep_segment, next_number
 from .rights import Rights, parts_json
-from .segments import POSTINGS, Segments
+from .segments import Segments
 
 __all__ = ["Publisher"]
 
@@ -98,8 +98,7 @@ class Publisher:
         self, number: int, segment: _core.Segment, words: _core.Postings | None, rules: Any, generation: int
     ) -> None:
         """Writes a segment and its entry, and what codes refer to if that is new. Inside a transaction."""
-        beside = None if words is None else {POSTINGS: words.bytes()}
-        keep_segment(self._catalog, self._segments.write(number, segment, rules, beside), generation)
+        keep_segment(self._catalog, self._segments.write(number, segment, rules, words), generation)
         keep_reference(self._catalog, segment.reference)
 
     def delete(self, tenant: str, source: str) -> None:

@@ -5,20 +5,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from .. import _arrays, _checks, _core
 from ..access import ANY_IN_TENANT, Policy
 from ..codes import Codes
 from ..columns import Columns
 from ..errors import AccessError, CorruptFile, InvalidInput, MissingStore
-from . import npy
+from ..lexical.parts import Part, gathered
 from .catalog import Catalog
 from .entries import keep_reference, keep_segment, living_segments, next_number, reference
 from .files import WriterLock, create_folder, require_folder
@@ -28,46 +27,23 @@ from .segments import FolderSegments, Layout
 from .settings import Settings
 from .snapshot import lease_if_possible
 
-__all__ = ["SPARSE", "Beside", "Piece", "Saved", "folder_of", "load", "save"]
+__all__ = ["SPARSE", "Saved", "folder_of", "load", "save"]
 
 SPARSE = "sparse index"
-"""What the catalog calls one with postings beside its rows."""
+"""What the catalog calls one that has postings of its rows."""
 
 _INDEX = "index"
 _CLASSES = {_INDEX: "DenseIndex", SPARSE: "SparseIndex"}
-_BESIDE = "beside"
 _ROWS = 2**18  # of a segment
 _VALUES = 2**16  # of a column that are kept together
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What an index of another kind than DenseIndex keeps beside its rows.
-
-    Attributes:
-        kind: What it is called in the catalog.
-        said: Text that belongs to it as a whole.
-        of: The bytes of rows, given their numbers.
-    """
-
-    kind: str
-    said: str
-    of: Callable[[_arrays.Ids], npt.NDArray[np.uint8]]
-
-
-class Piece(NamedTuple):
-    """Bytes that were saved beside the ``rows`` rows from ``first`` on: those of a file behind its header."""
-
-    first: int
-    rows: int
-    path: str
-    size: int
-    offset: int = npy.HEADER_BYTES
-
-
 @dataclass(slots=True)
 class Saved:
-    """What an index is: how it keeps rows, the rows, and what belongs to them."""
+    """What an index is: how it keeps rows, the rows, and what belongs to them.
+
+    A SparseIndex has postings, in ``parts``; they are of text where the settings name an analyser, else of vectors.
+    """
 
     settings: Settings
     store: _core.RowStore
@@ -76,9 +52,7 @@ class Saved:
     snapshot: _core.Snapshot
     columns: Columns | None = None
     codes: dict[str, Codes] = field(default_factory=dict)
-    beside: Beside | None = None
-    said: str = ""
-    pieces: tuple[Piece, ...] = ()
+    parts: tuple[Part, ...] | None = None
     _rows: _arrays.Ids = field(init=False)
 
     def __post_init__(self) -> None:
@@ -89,6 +63,10 @@ class Saved:
     def rows(self) -> _arrays.Ids:
         """Numbers of the rows that are not removed."""
         return self._rows
+
+    def postings(self, rows: _arrays.Ids) -> _core.Postings | None:
+        """Those of some rows, given their numbers."""
+        return None if self.parts is None else gathered(self.parts, rows, self.settings.analyzer is None)
 
 
 def folder_of(path: object) -> str:
@@ -122,7 +100,7 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
     segments = FolderSegments(folder, Layout(saved.settings.dim, saved.settings.codec))
     coded = [CodesToSave(codes, saved.snapshot, saved.rows) for codes in saved.codes.values()]
     there = catalog.has_schema()
-    kind = _INDEX if saved.beside is None else saved.beside.kind
+    kind = _INDEX if saved.parts is None else SPARSE
     if there:
         _require_index(catalog, folder, kind)
     with catalog.changing():
@@ -143,10 +121,8 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
             rules = saved.snapshot.rules_of(rows)
             rules = np.where(rules == _core.NO_RULE, rules, rules + 1).astype(np.uint32)
             beside = {name: array for codes in coded for name, array in codes.blocks(start, start + _ROWS).items()}
-            if saved.beside is not None:
-                beside[_BESIDE] = saved.beside.of(rows)
-                catalog.set_meta(f"{_BESIDE} {number}", len(beside[_BESIDE]))
-            keep_segment(catalog, segments.write(number, saved.snapshot.gather(rows), rules, beside), generation)
+            segment, postings = saved.snapshot.gather(rows), saved.postings(rows)
+            keep_segment(catalog, segments.write(number, segment, rules, postings, beside), generation)
             number += 1
         keep_reference(catalog, saved.snapshot.reference)
         for codes in coded:
@@ -158,8 +134,6 @@ def _write(folder: str, catalog: Catalog, saved: Saved) -> None:
             "prescan": int(saved.prescan),
             "next_id": str(saved.store.next_id),
         }
-        if saved.beside is not None:
-            values["said"] = saved.beside.said
         for key, value in [*values.items(), *_column_values(saved)]:
             catalog.set_meta(key, value)
     segments.remove_others({one.number for one in living_segments(catalog)})
@@ -216,7 +190,7 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
     segments = FolderSegments(folder, Layout(settings.dim, settings.codec))
     columns = settings.new_columns()
     coded = kept_codes(catalog)
-    pieces, done = [], 0
+    parts, done = [], 0
     for one in living_segments(catalog):
         segment, rules = segments.open(one, components)
         known = np.full(len(rules), _core.NO_RULE, dtype=np.uint32)
@@ -228,9 +202,9 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
             raise CorruptFile(f"{catalog.path}: segment {one.number}: {error}") from error
         for codes in coded:
             codes.take(segments, one)
-        if kind != _INDEX:
-            size = catalog.counter(f"{_BESIDE} {one.number}")
-            pieces.append(Piece(first, segment.rows, segments.checked(one, _BESIDE, size), size))
+        if kind == SPARSE:
+            segments.verify(one)
+            parts.append(Part(first, segments.postings(one, weighted=settings.analyzer is None)))
         if columns is not None:
             _read_columns(catalog, columns, done, segment.rows, first)
         done += segment.rows
@@ -238,12 +212,10 @@ def _read(folder: str, catalog: Catalog, policy: Policy | None, kind: str) -> Sa
     if not isinstance(next_id, str) or not next_id.isdigit() or int(next_id) > 2**63:
         raise CorruptFile(f"{catalog.path}: next_id is {next_id!r}; restore the file from a copy")
     store.skip_ids(int(next_id))
-    text = catalog.meta("said") if kind != _INDEX else ""
-    if not isinstance(text, str):
-        raise CorruptFile(f"{catalog.path}: said is {text!r}; restore the file from a copy")
     snapshot = store.snapshot()
     found = {codes.kind: codes.mapped(snapshot) for codes in coded}
-    return Saved(settings, store, prescan, policy, snapshot, columns, found, None, text, tuple(pieces))
+    postings = tuple(parts) if kind == SPARSE else None
+    return Saved(settings, store, prescan, policy, snapshot, columns, found, postings)
 
 
 def _rules(catalog: Catalog, policy: Policy | None) -> Any:

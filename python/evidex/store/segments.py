@@ -22,13 +22,11 @@ __all__ = ["FolderSegments", "Layout", "MemorySegments", "Rules", "Segments", "S
 
 Rules: TypeAlias = "npt.NDArray[np.uint32]"
 Beside: TypeAlias = "Mapping[str, npt.NDArray[Any]]"
-
-POSTINGS = "postings"
-"""Name of the array of a segment's words."""
 Arrays: TypeAlias = "dict[str, tuple[np.dtype[Any], tuple[int, ...]]]"
 
 _VECTOR_TYPES: dict[str, np.dtype[Any]] = {"float32": np.dtype("<f4"), "float16": np.dtype("<f2")}
 _CODEC_NUMBERS: dict[str, int] = {**dict(_core.codecs())}
+_POSTINGS = "postings"  # name of the array
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +72,16 @@ class Stored:
 class Segments(Protocol):
     """Where the rows of a collection are."""
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
-        """Keeps a segment, the stored number of the rule that each row is under, and arrays beside them, durably."""
+    def write(
+        self, number: int, segment: _core.Segment, rules: Rules, postings: _core.Postings | None = None
+    ) -> Stored:
+        """Keeps a segment, the stored number of the rule that each row is under, and postings of the rows, durably."""
 
     def open(self, stored: Stored, reference: _arrays.Floats | None) -> tuple[_core.Segment, Rules]:
         """The segment and the rules."""
 
-    def postings(self, stored: Stored) -> _core.Postings:
-        """What was written beside it as ``postings``."""
+    def postings(self, stored: Stored, *, weighted: bool) -> _core.Postings:
+        """The postings of its rows, of vectors or of text."""
 
     def verify(self, stored: Stored) -> None:
         """Reads every byte and raises CorruptFile if it is not what was written."""
@@ -100,18 +100,20 @@ class MemorySegments:
         self._kept: dict[int, tuple[_core.Segment, Rules]] = {}
         self._postings: dict[int, _core.Postings] = {}
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
+    def write(
+        self, number: int, segment: _core.Segment, rules: Rules, postings: _core.Postings | None = None
+    ) -> Stored:
         """Keeps it."""
         self._kept[number] = segment, rules
-        if beside:
-            self._postings[number] = _core.Postings.from_bytes(beside[POSTINGS])
+        if postings is not None:
+            self._postings[number] = postings
         return Stored(number, segment.rows, segment.reference is not None, {})
 
     def open(self, stored: Stored, reference: _arrays.Floats | None) -> tuple[_core.Segment, Rules]:
         """What was kept."""
         return self._kept[stored.number]
 
-    def postings(self, stored: Stored) -> _core.Postings:
+    def postings(self, stored: Stored, *, weighted: bool) -> _core.Postings:
         """What was kept."""
         return self._postings[stored.number]
 
@@ -137,7 +139,14 @@ class FolderSegments:
         self._folder = os.path.join(folder, "segments")
         self._layout = layout
 
-    def write(self, number: int, segment: _core.Segment, rules: Rules, beside: Beside | None = None) -> Stored:
+    def write(
+        self,
+        number: int,
+        segment: _core.Segment,
+        rules: Rules,
+        postings: _core.Postings | None = None,
+        beside: Beside | None = None,
+    ) -> Stored:
         """Writes the files, and other arrays beside them; they are durable when this returns.
 
         Raises:
@@ -146,6 +155,8 @@ class FolderSegments:
         path = self._path(number)
         unfinished = path + ".tmp"
         arrays = {**segment.arrays(), "rules": rules, **(beside or {})}
+        if postings is not None:
+            arrays[_POSTINGS] = postings.bytes()
         digests = {}
         try:
             for old in (path, unfinished):
@@ -194,32 +205,25 @@ class FolderSegments:
             npy.check(paths[name], dtype, shape)
         return paths
 
-    def postings(self, stored: Stored) -> _core.Postings:
-        """Maps the postings that were written beside a segment.
+    def postings(self, stored: Stored, *, weighted: bool) -> _core.Postings:
+        """Maps the postings of a segment, which end where their file does.
 
         Raises:
-            CorruptFile: As :meth:`open`, and if they are none of that many rows.
+            CorruptFile: As :meth:`open`, and if they are none of that many rows, or of the other kind.
         """
-        path = self._path_beside(stored, POSTINGS)
+        path = self._path_beside(stored, _POSTINGS)
         size = npy.size(path)
         npy.check(path, np.dtype(np.uint8), (size,))
         try:
             postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
         except CorruptFile as error:
             raise CorruptFile(f"{path}: {error}") from error
-        if postings.rows != stored.rows or postings.weighted:
-            raise CorruptFile(f"{path}: expected words of {stored.rows} rows; restore the file from a copy")
+        if postings.rows != stored.rows or postings.weighted != weighted:
+            kind = "vectors" if weighted else "text"
+            raise CorruptFile(
+                f"{path}: expected postings of {stored.rows} rows of {kind}; restore the file from a copy"
+            )
         return postings
-
-    def checked(self, stored: Stored, name: str, size: int) -> str:
-        """The file of ``size`` bytes that were written beside a segment, every one of them read.
-
-        Raises:
-            CorruptFile: If they are not what was written.
-        """
-        path = self.beside(stored, {name: (np.dtype(np.uint8), (size,))})[name]
-        _require_digest(path, stored.digests[name])
-        return path
 
     def verify(self, stored: Stored) -> None:
         """Reads every byte.
@@ -229,8 +233,8 @@ class FolderSegments:
         """
         for name, path in self._paths(stored):
             _require_digest(path, stored.digests[name])
-        if POSTINGS in stored.digests:
-            _require_digest(self._path_beside(stored, POSTINGS), stored.digests[POSTINGS])
+        if _POSTINGS in stored.digests:
+            _require_digest(self._path_beside(stored, _POSTINGS), stored.digests[_POSTINGS])
 
     def remove_others(self, numbers: set[int]) -> None:
         """Deletes all segments but these, and what crashes left."""

@@ -65,7 +65,7 @@ def identity_of(encoder: Encoder) -> EncoderIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How a collection keeps its rows; ``analyzer`` is the identity of what cuts texts into words, if they are kept."""
+    """How rows are kept; ``analyzer`` is the identity of what cuts texts into words, where those are kept."""
 
     dim: int
     metric: str
@@ -109,13 +109,13 @@ class Settings:
         return cls(number, _METRICS[metric], codec, guarded, types, identity, words)
 
     @classmethod
-    def without_vectors(cls, guarded: bool, columns: Columns | None) -> Settings:
+    def without_vectors(cls, guarded: bool, columns: Columns | None, analyzer: Analyzer | None) -> Settings:
         """Those of rows that have none.
 
         Raises:
-            InvalidInput: As :meth:`of`, for columns.
+            InvalidInput: As :meth:`of`, for columns and analyzer.
         """
-        return replace(cls.of(1, "inner_product", "float32", guarded, columns, None), dim=0)
+        return replace(cls.of(1, "inner_product", "float32", guarded, columns, None, analyzer), dim=0)
 
     @property
     def unit_rows(self) -> bool:
