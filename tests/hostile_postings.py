@@ -69,7 +69,8 @@ NO_POSTINGS: dict[str, Callable[[], Any]] = {
     "ones": lambda: np.full(4096, 255, dtype=np.uint8),
     "noise": lambda: np.random.default_rng(1).integers(0, 256, 5000, dtype=np.uint8),
     "other numbers": lambda: of_words("a").astype(np.uint16),
-    "half of it": lambda: of_words("a b c")[:100],
+    "all but its last byte": lambda: of_words("a b c")[:-1],
+    "its first half": lambda: np.array_split(of_words("a b c"), 2)[0],
 }
 NO_WORDS_OF_A_ROW: dict[str, Callable[[], Any]] = {
     "words of two rows": lambda: of_words("a", "b"),
