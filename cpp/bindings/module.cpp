@@ -15,5 +15,6 @@ PYBIND11_MODULE(_core, m) {
   evidex::bindings::register_row_store(m);
   evidex::bindings::register_lookup(m);
   evidex::bindings::register_sparse(m);
+  evidex::bindings::register_terms(m);
   evidex::bindings::register_testing(m);
 }

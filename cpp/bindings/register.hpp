@@ -13,6 +13,7 @@ void register_segment(pybind11::module_& m);
 void register_lookup(pybind11::module_& m);
 void register_row_store(pybind11::module_& m);
 void register_sparse(pybind11::module_& m);
+void register_terms(pybind11::module_& m);
 void register_testing(pybind11::module_& m);
 
 }  // namespace evidex::bindings

@@ -46,7 +46,7 @@ def integer(value: object) -> TypeGuard[int | np.integer[Any]]:
 
 def whole(value: object, name: str, *, least: int = 0, most: int | None = None) -> int:
     """A Python or numpy integer between ``least`` and ``most``, both included; a bool is not a number here."""
-    number = int(value) if integer(value) else least - 1
+    number = value if type(value) is int else int(value) if integer(value) else least - 1
     if number < least or (most is not None and number > most):
         limits = f"at least {least}" if most is None else f"from {least} to {most}"
         refuse(name, value, f"a whole number {limits}", "pass an int in that range")
@@ -55,7 +55,9 @@ def whole(value: object, name: str, *, least: int = 0, most: int | None = None) 
 
 def flag(value: object, name: str) -> bool:
     """True or False, nothing that is merely true."""
-    if not isinstance(value, (bool, np.bool_)):
+    if type(value) is bool:  # as it mostly is
+        return value
+    if not isinstance(value, np.bool_):
         refuse(name, value, "True or False", "pass one of the two")
     return bool(value)
 

@@ -2,7 +2,7 @@
 # Kept by hand beside cpp/bindings; `make lint` compares it with the compiled module. Arrays must have
 # exactly the dtype named here and be C-contiguous: the core converts nothing.
 from collections.abc import Mapping, Sequence
-from typing import Literal, Protocol, TypeAlias, TypedDict
+from typing import Literal, Protocol, TypeAlias, TypedDict, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -202,6 +202,8 @@ class SparseView(metaclass=_Type):
         grouped: bool,
     ) -> Answer: ...
 
+# Whether it is exactly a dict from str, of so many bytes in UTF-8, to int from 1 to `most_quarters`.
+def are_terms(given: object, most_bytes: int, most_quarters: int) -> TypeGuard[dict[str, int]]: ...
 def lookup_kinds() -> list[_LookupKind]: ...
 
 # 4-bit codes beside the rows of one layout; rows too few for a word of 64 have none yet.

@@ -24,6 +24,9 @@ __all__ = ["AllowMask", "Guard"]
 
 _T = TypeVar("_T")
 
+_ALL_HAVE_THE_FIRST = np.empty(0, dtype=np.uint32)
+_ALL_HAVE_THE_FIRST.flags.writeable = False
+
 logger = logging.getLogger("evidex.access")
 
 
@@ -119,9 +122,8 @@ class Guard:
                 "principal: a guarded index is read as somebody: pass the authenticated Principal, or UNRESTRICTED "
                 f"if reading everything is meant; got {principal!r}"
             )
-        caller = principal
-        key = (caller.tenant, caller.groups, snapshot.layout, snapshot.generation, self._rights(snapshot))
-        return self._kept(key, lambda: snapshot.grant(policy.decide(caller)))
+        key = (principal.tenant, principal.groups, snapshot.layout, snapshot.generation, self._rights(snapshot))
+        return self._kept(key) or self._keep(key, snapshot.grant(policy.decide(principal)))
 
     def settled(
         self,
@@ -162,21 +164,20 @@ class Guard:
     def narrowed(
         self,
         snapshot: Snapshot,
-        principal: object,
+        rows: Bitmask,
         allow: object,
         where: object = None,
         columns: Columns | None = None,
     ) -> Bitmask:
-        """What the caller may read, of that what ``allow`` has, and of that what matches ``where``.
+        """Of some rows those that ``allow`` has, and of them those that match ``where``.
 
         Args:
             snapshot: What is read.
-            principal: Who reads.
+            rows: What :meth:`visible` gave for who reads it, in this run.
             allow: An AllowMask, or bools aligned with the caller's own ids; None does not narrow.
             where: A predicate about the columns; None does not narrow.
             columns: What the index keeps for the snapshot's layout, if it has columns.
         """
-        rows = self.visible(snapshot, principal)
         if isinstance(allow, AllowMask):
             rows = _both(rows, allow.require_layout(snapshot.layout))
         elif callable(allow):
@@ -189,25 +190,27 @@ class Guard:
     def narrowed_each(
         self,
         snapshot: Snapshot,
-        principal: object,
+        visible: Bitmask,
         allow: object,
         nq: int,
         where: object = None,
         columns: Columns | None = None,
     ) -> tuple[list[Bitmask], npt.NDArray[np.uint32]]:
-        """Distinct masks, and which of them each query has; no numbers where all have the first.
+        """Distinct masks, as :meth:`narrowed`, and which of them each query has; no numbers where all have the first.
 
         ``allow`` may be one for each query: a list or tuple of AllowMasks, or bools [nq, n]; so may ``where``: a list
         or tuple of predicates, or None. Queries that name the same, or the same bools, share one.
         """
+        if allow is None and where is None:  # as it mostly is
+            return [visible], _ALL_HAVE_THE_FIRST
         if nq == 0 and isinstance(allow, (list, tuple)) and not allow:
             allow = None  # one mask for each of no queries
         allows = _one_each(allow, nq, "allow", "masks") if _is_per_query(allow) else None
         wheres = _one_each(where, nq, "where", "predicates") if isinstance(where, (list, tuple)) else None
         if allows is None and wheres is None:
-            return [self.narrowed(snapshot, principal, allow, where, columns)], np.empty(0, dtype=np.uint32)
+            return [self.narrowed(snapshot, visible, allow, where, columns)], _ALL_HAVE_THE_FIRST
         if nq == 0:
-            return [self.narrowed(snapshot, principal, None)], np.empty(0, dtype=np.uint32)
+            return [visible], _ALL_HAVE_THE_FIRST
         masks: list[Bitmask] = []
         number_of: dict[object, int] = {}
         numbers = np.empty(nq, dtype=np.uint32)
@@ -221,7 +224,7 @@ class Guard:
             )
             if key not in number_of:
                 number_of[key] = len(masks)
-                masks.append(self.narrowed(snapshot, principal, one, asked, columns))
+                masks.append(self.narrowed(snapshot, visible, one, asked, columns))
             numbers[query] = number_of[key]
         return masks, numbers
 
@@ -231,7 +234,7 @@ class Guard:
         if columns is None:
             raise InvalidInput("where: this index has no columns; make it with columns=Columns({...})")
         key = (predicate, snapshot.layout, snapshot.rows)
-        return self._kept(key, lambda: matching(snapshot, columns, predicate))
+        return self._kept(key) or self._keep(key, matching(snapshot, columns, predicate))
 
     @staticmethod
     def select(snapshot: Snapshot, visible: Bitmask, allow: object) -> Bitmask:
@@ -246,19 +249,23 @@ class Guard:
         """All rows of a tenant, hidden ones included: for statistics over them, never for what is read."""
         policy = self.policy
         key = ("of tenant", tenant, snapshot.layout, snapshot.generation, self._rights(snapshot))
-        allowed = np.empty(0, dtype=np.uint8) if policy is None else policy.of_tenant(tenant)
-        return self._kept(key, lambda: snapshot.grant(allowed))
+        if (mask := self._kept(key)) is None:
+            allowed = np.empty(0, dtype=np.uint8) if policy is None else policy.of_tenant(tenant)
+            mask = self._keep(key, snapshot.grant(allowed))
+        return mask
 
     def everything(self, snapshot: Snapshot) -> Bitmask:
         """All rows of the snapshot: for open indexes and UNRESTRICTED only, and for statistics over all rows."""
-        return self._kept(("everything", snapshot.rows), lambda: Bitmask.ones(snapshot.rows))
+        key = ("everything", snapshot.rows)
+        return self._kept(key) or self._keep(key, Bitmask.ones(snapshot.rows))
 
-    def _kept(self, key: object, compile_mask: Callable[[], Bitmask]) -> Bitmask:
+    def _kept(self, key: object) -> Bitmask | None:
         with self._lock:
-            if key in self._masks:
+            if (mask := self._masks.get(key)) is not None:
                 self._masks.move_to_end(key)
-                return self._masks[key]
-        mask = compile_mask()
+            return mask
+
+    def _keep(self, key: object, mask: Bitmask) -> Bitmask:
         with self._lock:
             if key not in self._masks:
                 self._masks[key] = mask

@@ -106,7 +106,8 @@ class VectorReader(StoredVectors, AnsweredRows):
         limit_ = thread_limit(threads)
 
         def run() -> _core.Answer:
-            masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
+            visible = self._guard.visible(snapshot, principal)
+            masks, mask_of = self._guard.narrowed_each(snapshot, visible, allow, len(vectors), where, columns)
             return snapshot.radius(vectors, least, most, masks, mask_of, limit_)
 
         answer = self._guard.settled(snapshot, principal, run, hit_rows)
@@ -187,7 +188,8 @@ class VectorReader(StoredVectors, AnsweredRows):
         most, limit = whole_k(k), thread_limit(threads)
 
         def run() -> _core.Answer:
-            masks, mask_of = self._guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
+            visible = self._guard.visible(snapshot, principal)
+            masks, mask_of = self._guard.narrowed_each(snapshot, visible, allow, len(vectors), where, columns)
             if way is None:
                 return snapshot.search(vectors, most, masks, mask_of, limit, grouped)
             return way.codes.core.search(

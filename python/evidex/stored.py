@@ -92,7 +92,8 @@ class StoredRows:
         snapshot, columns = self._pinned()
 
         def run() -> _T:
-            return read(snapshot, self._guard.narrowed(snapshot, principal, None, where, columns))
+            visible = self._guard.visible(snapshot, principal)
+            return read(snapshot, self._guard.narrowed(snapshot, visible, None, where, columns))
 
         found = self._guard.settled(snapshot, principal, run)
         self._record(action, snapshot, principal, **({"count": found} if action == "count" else {"ids": [found]}))

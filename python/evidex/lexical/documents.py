@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeGuard
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -85,7 +85,7 @@ def postings_of(documents: object, analyzer: Analyzer | None) -> _core.Postings:
 
 def queries_of(queries: object, analyzer: Analyzer, name: str) -> list[Terms]:
     """Terms of each query with their quarters; a str or a Mapping is one query."""
-    if isinstance(queries, (str, Mapping)):
+    if isinstance(queries, (str, dict, Mapping)):  # dict for its own sake: a Mapping takes long to tell
         return [_terms(queries, name, analyzer)]
     return [_terms(one, f"{name}[{place}]", analyzer) for place, one in enumerate(_listed(queries, name))]
 
@@ -175,28 +175,18 @@ def _whole_numbers(value: object, name: str) -> npt.NDArray[np.int64]:
 
 
 def _listed(given: object, name: str) -> Iterable[object]:
+    if type(given) is list:  # as it mostly is
+        return given
     if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable) or hasattr(given, "indptr"):
         advice = "wrap a single text in a list; sparse vectors are for an index made with analyzer=None"
         _checks.refuse(name, given, "a sequence of texts, or of mappings from terms to weights", advice)
     return given
 
 
-def _is_sound(given: object) -> TypeGuard[Terms]:
-    """Whether nothing has to be converted or refused: quickly, as an analyser's own counts mostly are so."""
-    if type(given) is not dict or not given or {*map(type, given)} != {str} or {*map(type, given.values())} != {int}:
-        return False
-    text = "".join(given)
-    return (
-        text.isascii()
-        and len(text) <= _MOST_TERM_BYTES
-        and 0 < min(given.values()) <= max(given.values()) <= _MOST_QUARTERS
-    )
-
-
 def _terms(given: object, name: str, analyzer: Analyzer) -> Terms:
     if isinstance(given, str):
         return analyzer.counts(_checks.utf8(given, name))
-    if _is_sound(given):
+    if _core.are_terms(given, _MOST_TERM_BYTES, _MOST_QUARTERS):  # nothing to convert, as it mostly is
         return given
     if not isinstance(given, Mapping):
         _checks.refuse(name, given, "a str, or a mapping from terms to weights", "decode or convert it first")

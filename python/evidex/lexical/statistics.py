@@ -48,9 +48,11 @@ class Statistics:
         self._kept: OrderedDict[object, _Kept] = OrderedDict()
         self._last: Counted | None = None
 
-    def of(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, _core.SparseCounts]:
-        """The rows that count, and the counts of them."""
-        mask, key = self._rows(state, scope, principal)
+    def of(
+        self, state: Counted, scope: str, principal: object, visible: _core.Bitmask
+    ) -> tuple[_core.Bitmask, _core.SparseCounts]:
+        """The rows that count, and the counts of them; ``visible`` is what the guard gave for who asks, in this run."""
+        mask, key = self._rows(state, scope, principal, visible)
         with self._lock:
             before = self._kept.get(key)
             if before is not None:
@@ -85,9 +87,10 @@ class Statistics:
                     continue
                 states.append(kept.state)
 
-    def _rows(self, state: Counted, scope: str, principal: object) -> tuple[_core.Bitmask, object]:
+    def _rows(
+        self, state: Counted, scope: str, principal: object, visible: _core.Bitmask
+    ) -> tuple[_core.Bitmask, object]:
         """A scope's rows, and a name that they keep from state to state."""
-        visible = self._guard.visible(state.snapshot, principal)
         if not isinstance(principal, Principal) or scope == "collection":
             return self._guard.everything(state.snapshot), "everything"
         if scope == "tenant":
