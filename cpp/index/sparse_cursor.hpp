@@ -65,9 +65,12 @@ class SparseCursor {
   double bound = 0;  // of its contributions in the rows that are looked at
 
  private:
-  /// The first place from at_ on whose row is not below `row`.
+  /// The first place from at_ on whose row is not below `row`. Halves without a branch that nobody could foretell.
   std::size_t below(std::uint32_t row, std::size_t size) const noexcept {
-    return static_cast<std::size_t>(std::lower_bound(rows_.begin() + at_, rows_.begin() + size, row) - rows_.begin());
+    if (at_ == size || rows_[at_] >= row) return at_;
+    std::size_t at = at_;
+    for (std::size_t left = size - at_; left > 1; left -= left / 2) at += rows_[at + left / 2 - 1] < row ? left / 2 : 0;
+    return at + (rows_[at] < row ? 1 : 0);
   }
 
   void leave_block() noexcept {

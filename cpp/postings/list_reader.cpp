@@ -44,7 +44,7 @@ ListReader::ListReader(std::span<const std::byte> list, std::size_t rows, bool w
     bounds_.most = head.gamma();
     bounds_.least_length = head.gamma() - 1;
   }
-  std::span<const std::byte> from = head.finish();
+  const std::span<const std::byte> from = head.finish();
   if (from.size() / sizeof(BlockFacts) < whole_) corrupt();
   directory_ = from.first(whole_ * sizeof(BlockFacts));
   blocks_ = from.subspan(directory_.size());

@@ -3,7 +3,8 @@
 //
 // P1, P3, P4, P6, P7. Seen red with: the mask not looked at where no list is optional, a threshold that is rounded up,
 // a removed row counted in df, an optional list that is passed before its row, optional lists not added to candidates,
-// sums left in the scratch of a window, and as many bits as there are rows taken for all rows.
+// sums left in the scratch of a window, as many bits as there are rows taken for all rows, windows that begin a word
+// after the first permitted row, or are cut a word before the last, and rows of the snapshot taken for those of a part.
 #include <algorithm>
 #include <map>
 #include <memory>

@@ -2,8 +2,8 @@
 // Lists of terms: what was written is read, bounds hold, and bytes that anybody changed never give a row that is not
 // there.
 //
-// P10. Seen red with: values taken for wholes that are not, the last block's bounds of the one before, and no look at
-// the last row of a block.
+// P10. Seen red with: values taken for wholes that are not, the last block's bounds of the one before, no look at the
+// last row of a block or at the rows behind the blocks, and a least length that is told one too large.
 #include <algorithm>
 #include <cstring>
 #include <vector>

@@ -112,6 +112,23 @@ TEST(documents_become_postings) {
   }
 }
 
+TEST(lengths_take_what_the_longest_needs) {
+  Stop stop;
+  const std::vector<std::string_view> terms{"a"};
+  for (const std::uint32_t longest : {1U, 255U, 256U, 65535U, 65536U, 0x7FFFFFFFU}) {
+    const std::vector<std::int64_t> starts{0, 1, 1, 2};
+    const std::vector<std::int32_t> numbers{0, 0};
+    const std::vector<std::uint32_t> values{3, longest};
+    const auto made = postings::of_terms(terms, {starts, numbers, values}, stop);
+    CHECK_EQ(made->lengths()[0], 3U);
+    CHECK_EQ(made->lengths()[1], 0U);
+    CHECK_EQ(made->lengths()[2], longest);
+    CHECK_EQ(made->sizes().lengths, 3 * (longest < 256 ? 1U : longest < 65536 ? 2U : 4U));
+    const auto sizes = made->sizes();
+    CHECK_EQ(sizes.lists + sizes.terms + sizes.lengths, made->bytes().size());
+  }
+}
+
 TEST(rows_of_several_are_gathered_in_any_order) {
   Random random(check::seed(), "gathered");
   for (std::size_t turn = check::times(60, 2000); turn > 0; --turn) {
