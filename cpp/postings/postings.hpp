@@ -28,7 +28,7 @@ struct Header {
 };
 static_assert(sizeof(Header) == 64);
 
-inline constexpr std::uint64_t kMagic = 0x3130545350584456;  // "VDXPST01"
+inline constexpr std::uint64_t kMagic = 0x3230545350584456;  // "VDXPST02"
 inline constexpr std::size_t kMostRows = std::size_t{1} << 29;
 inline constexpr std::size_t kMostTermBytes = std::size_t{1} << 16;
 
