@@ -122,7 +122,7 @@ py::array_t<std::uint8_t> bytes_of(const std::shared_ptr<Postings>& postings) {
 std::shared_ptr<Postings> mapped(const std::string& path, std::size_t offset, std::size_t size) {
   auto file = std::make_shared<const MappedFile>(path, offset + size);
   const std::span<const std::byte> bytes = file->bytes();
-  return std::make_shared<Postings>(bytes.subspan(offset), std::move(file));
+  return std::make_shared<Postings>(bytes.subspan(offset), std::move(file), path);
 }
 
 py::dict sizes(const Postings& postings) {

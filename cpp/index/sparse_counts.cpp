@@ -34,10 +34,10 @@ PartCounts::PartCounts(std::shared_ptr<const postings::Postings> of, std::vector
 
 std::size_t PartCounts::df(const TermPlace& term) const {
   if (!term.found()) return 0;
-  if (rows_ == of_->rows()) return of_->list(term).size();
+  if (rows_ == of_->rows()) return of_->named([&] { return of_->list(term).size(); });
   const std::lock_guard guard(lock_);
   if (const auto found = counted_.find(term.number); found != counted_.end()) return found->second;
-  return counted_.emplace(term.number, count(term)).first->second;
+  return counted_.emplace(term.number, of_->named([&] { return count(term); })).first->second;
 }
 
 std::size_t PartCounts::count(const TermPlace& term) const {

@@ -88,6 +88,12 @@ struct Call {
 
   void scan(std::size_t q, const SparseTerms& terms, const SparseRange& range, SparseScratch& scratch,
             TopK& best) const {
+    view.parts[range.part].postings->named([&] { scan_unnamed(q, terms, range, scratch, best); });
+  }
+
+ private:
+  void scan_unnamed(std::size_t q, const SparseTerms& terms, const SparseRange& range, SparseScratch& scratch,
+                    TopK& best) const {
     const search::Bitmask& mask = *query.masks[mask_of(q)];
     if (counts == nullptr) {
       scan_vectors(view, range, terms, mask, scratch, best, stop);

@@ -24,7 +24,9 @@ SparseView::SparseView(std::shared_ptr<const Snapshot> of, std::vector<SparsePar
 }
 
 void SparseView::find(std::string_view term, postings::TermPlace* places) const {
-  for (const SparsePart& part : parts) *places++ = part.postings->dictionary().find(term);
+  for (const SparsePart& part : parts) {
+    *places++ = part.postings->named([&] { return part.postings->dictionary().find(term); });
+  }
 }
 
 bool permitted_bits(const Snapshot& snapshot, const search::Bitmask& mask, std::size_t first, std::size_t count,

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/error.hpp"
+#include "postings/damaged.hpp"
 
 namespace evidex::postings {
 
@@ -61,7 +61,7 @@ class BitReader {
     while (held_ == 0) {
       zeros += have_;
       skip(have_);
-      if (at_ > from_.size() + sizeof(held_)) corrupt();
+      if (at_ > from_.size() + sizeof(held_)) damaged("a list is damaged");
     }
     const auto rest = static_cast<unsigned>(std::countr_zero(held_));
     skip(rest + 1);
@@ -69,7 +69,7 @@ class BitReader {
   }
   std::uint32_t gamma() {
     const std::uint64_t low = unary();
-    if (low > 31) corrupt();
+    if (low > 31) damaged("a list is damaged");
     return (std::uint32_t{1} << low) | bits(static_cast<unsigned>(low));
   }
   /// As unary() << low | bits(low), at once where it can be.
@@ -83,16 +83,14 @@ class BitReader {
     skip(zeros + 1 + low);
     return (std::uint64_t{zeros} << low) | rest;
   }
-  /// The bytes behind the one that was read last. Throws CorruptFile where more was read than there is.
+  /// The bytes behind the one that was read last. Throws Damaged where more was read than there is.
   std::span<const std::byte> finish() const {
     const std::size_t used = at_ - have_ / 8;
-    if (used > from_.size()) corrupt();
+    if (used > from_.size()) damaged("a list is damaged");
     return from_.subspan(used);
   }
 
  private:
-  [[noreturn]] static void corrupt() { throw CorruptFile("postings: a list is damaged; restore the file from a copy"); }
-
   void skip(unsigned count) {
     held_ >>= count;
     have_ -= count;

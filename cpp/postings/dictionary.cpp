@@ -5,14 +5,13 @@
 #include <limits>
 
 #include "base/error.hpp"
+#include "postings/damaged.hpp"
 #include "postings/varint.hpp"
 
 namespace evidex::postings {
 namespace {
 
 constexpr unsigned kLong = 15;  // what does not fit into half a byte follows
-
-[[noreturn]] void corrupt() { throw CorruptFile("postings: a term is damaged; restore the file from a copy"); }
 
 std::size_t shared_bytes(std::string_view a, std::string_view b) noexcept {
   const std::size_t most = std::min(a.size(), b.size());
@@ -36,17 +35,17 @@ struct Beginning {
 std::size_t half(unsigned bits, std::span<const std::byte>& from) {
   if (bits < kLong) return bits;
   const std::uint64_t more = take_varint(from);
-  if (more > std::numeric_limits<std::uint32_t>::max()) corrupt();
+  if (more > std::numeric_limits<std::uint32_t>::max()) damaged("a term is damaged");
   return kLong + static_cast<std::size_t>(more);
 }
 
 Beginning take_term(std::span<const std::byte>& from) {
-  if (from.empty()) corrupt();
+  if (from.empty()) damaged("a term is damaged");
   const auto head = static_cast<unsigned>(from.front());
   from = from.subspan(1);
   const std::size_t shared = half(head & 0xF, from);
   const std::size_t own = half(head >> 4, from);
-  if (own > from.size()) corrupt();
+  if (own > from.size()) damaged("a term is damaged");
   const std::string_view bytes(reinterpret_cast<const char*>(from.data()), own);
   from = from.subspan(own);
   return {shared, bytes};
@@ -81,7 +80,7 @@ void DictionaryWriter::add(std::string_view term, std::uint64_t begin, std::uint
 }
 
 std::span<const std::byte> Dictionary::block(std::size_t number) const {
-  if (blocks_[number].at > bytes_.size()) corrupt();
+  if (blocks_[number].at > bytes_.size()) damaged("a term is damaged");
   return bytes_.subspan(blocks_[number].at);
 }
 
@@ -130,8 +129,8 @@ bool TermWalk::next() {
   const std::size_t i = passed_ % Dictionary::kTerms;
   if (i == 0) block_ = of_.block(passed_ / Dictionary::kTerms);
   const auto [shared, own] = take_term(block_);
-  if (shared > term_.size() || (i == 0 && shared != 0)) corrupt();
-  if (passed_ > 0 && own <= std::string_view(term_).substr(shared)) corrupt();
+  if (shared > term_.size() || (i == 0 && shared != 0)) damaged("a term is damaged");
+  if (passed_ > 0 && own <= std::string_view(term_).substr(shared)) damaged("a term is damaged");
   term_.replace(shared, std::string::npos, own);
   take_place(i, block_, place_);
   place_.number = passed_++;

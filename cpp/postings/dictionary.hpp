@@ -43,7 +43,7 @@ class DictionaryWriter {
   std::vector<TermBlock> blocks_;
 };
 
-/// The bytes may be anybody's: what is found is some place, or CorruptFile.
+/// The bytes may be anybody's: what is found is some place, or Damaged.
 class Dictionary {
  public:
   Dictionary() = default;
@@ -74,7 +74,7 @@ class TermWalk {
  public:
   explicit TermWalk(const Dictionary& of) : of_(of) {}
 
-  /// Moves to the first term, then to each next one; false behind the last. Throws CorruptFile where terms do not
+  /// Moves to the first term, then to each next one; false behind the last. Throws Damaged where terms do not
   /// ascend.
   bool next();
 

@@ -26,7 +26,7 @@ struct After {
 /// The terms of all parts in their order, those of a term in the order of the parts.
 class Merge {
  public:
-  explicit Merge(std::span<const Postings* const> parts) {
+  explicit Merge(std::span<const Postings* const> parts) : parts_(parts) {
     for (const Postings* part : parts) walks_.emplace_back(part->dictionary());
     for (std::size_t part = 0; part < parts.size(); ++part) push(part);
   }
@@ -48,11 +48,12 @@ class Merge {
 
  private:
   void push(std::size_t part) {
-    if (!walks_[part].next()) return;
+    if (!parts_[part]->named([&] { return walks_[part].next(); })) return;
     heap_.push_back(part);
     std::push_heap(heap_.begin(), heap_.end(), After{walks_});
   }
 
+  std::span<const Postings* const> parts_;
   std::vector<TermWalk> walks_;
   std::vector<std::size_t> heap_;
 };
@@ -110,7 +111,7 @@ std::shared_ptr<const Postings> gathered(std::span<const Postings* const> parts,
     const std::string term(merge.term());
     entries.clear();
     merge.each_of(term, [&](std::size_t part, const TermPlace& place) {
-      append(entries, parts[part]->list(place), found.numbers[part]);
+      parts[part]->named([&] { append(entries, parts[part]->list(place), found.numbers[part]); });
     });
     if (!std::is_sorted(entries.begin(), entries.end())) std::sort(entries.begin(), entries.end());
     new_rows.clear();

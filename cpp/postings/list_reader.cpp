@@ -7,8 +7,6 @@
 namespace evidex::postings {
 namespace {
 
-[[noreturn]] void corrupt() { throw CorruptFile("postings: a list is damaged; restore the file from a copy"); }
-
 unsigned bits(std::uint8_t of) { return of & (kWhole - 1U); }
 
 std::size_t value_bytes(const BlockFacts& facts, bool weighted) {
@@ -28,11 +26,11 @@ ListReader::ListReader(std::span<const std::byte> list, std::size_t rows, bool w
     : last_row_(static_cast<std::uint32_t>(rows - 1)), weighted_(weighted) {
   BitReader head(list);
   size_ = head.gamma();
-  if (size_ > rows) corrupt();
+  if (size_ > rows) damaged("a list is damaged");
   whole_ = size_ / kBlock;
   if (weighted) {
     const std::size_t bytes = size_ % kBlock * sizeof(float);
-    if (bytes > list.size()) corrupt();
+    if (bytes > list.size()) damaged("a list is damaged");
     rest_values_ = list.last(bytes);
     list = list.first(list.size() - bytes);
   }
@@ -45,13 +43,13 @@ ListReader::ListReader(std::span<const std::byte> list, std::size_t rows, bool w
     bounds_.least_length = head.gamma() - 1;
   }
   const std::span<const std::byte> from = head.finish();
-  if (from.size() / sizeof(BlockFacts) < whole_) corrupt();
+  if (from.size() / sizeof(BlockFacts) < whole_) damaged("a list is damaged");
   directory_ = from.first(whole_ * sizeof(BlockFacts));
   blocks_ = from.subspan(directory_.size());
   const BlockFacts last = facts(whole_ - 1);
-  if (bits(last.row_bits) > 32 || bits(last.value_bits) > 32) corrupt();
+  if (bits(last.row_bits) > 32 || bits(last.value_bits) > 32) damaged("a list is damaged");
   const std::size_t end = last.at + packed_bytes(last.row_bits) + value_bytes(last, weighted);
-  if (end > blocks_.size()) corrupt();
+  if (end > blocks_.size()) damaged("a list is damaged");
   rest_ = BitReader(blocks_.subspan(end));
   blocks_ = blocks_.first(end);
 }
@@ -70,7 +68,7 @@ Bounds ListReader::bounds(std::size_t block) const noexcept {
 
 std::span<const std::byte> ListReader::packed(const BlockFacts& facts, std::size_t from, std::size_t bytes) const {
   const std::size_t begin = facts.at + from;
-  if (begin > blocks_.size() || bytes > blocks_.size() - begin) corrupt();
+  if (begin > blocks_.size() || bytes > blocks_.size() - begin) damaged("a list is damaged");
   return blocks_.subspan(begin, bytes);
 }
 
@@ -80,7 +78,7 @@ void ListReader::rows(std::size_t block, Numbers& rows) const {
     return;
   }
   const BlockFacts facts = this->facts(block);
-  if (facts.row_bits > 32) corrupt();
+  if (facts.row_bits > 32) damaged("a list is damaged");
   unpack(packed(facts, 0, packed_bytes(facts.row_bits)).data(), facts.row_bits, rows.data());
   // 64 bits: whatever the gaps are, the sum does not wrap, so rows ascend.
   std::uint64_t next = block == 0 ? 0 : std::uint64_t{last_row(block - 1)} + 1;
@@ -89,7 +87,7 @@ void ListReader::rows(std::size_t block, Numbers& rows) const {
     row = static_cast<std::uint32_t>(next);
     ++next;
   }
-  if (next - 1 != facts.last_row || facts.last_row > last_row_) corrupt();
+  if (next - 1 != facts.last_row || facts.last_row > last_row_) damaged("a list is damaged");
 }
 
 void ListReader::values(std::size_t block, Numbers& values) const {
@@ -98,7 +96,7 @@ void ListReader::values(std::size_t block, Numbers& values) const {
     return;
   }
   const BlockFacts facts = this->facts(block);
-  if (facts.row_bits > 32 || bits(facts.value_bits) > 32) corrupt();
+  if (facts.row_bits > 32 || bits(facts.value_bits) > 32) damaged("a list is damaged");
   const std::size_t bytes = value_bytes(facts, weighted_);
   const auto from = packed(facts, packed_bytes(facts.row_bits), bytes);
   if (weighted_) {
@@ -123,12 +121,12 @@ void ListReader::rest(Numbers* rows, Numbers* values) const {
   const std::size_t count = size_ % kBlock;
   std::uint64_t next = whole_ == 0 ? 0 : std::uint64_t{last_row(whole_ - 1)} + 1;
   const std::uint64_t all_rows = std::uint64_t{last_row_} + 1;
-  if (next >= all_rows) corrupt();
+  if (next >= all_rows) damaged("a list is damaged");
   const unsigned low = low_bits(all_rows - next, count);
   BitReader from = rest_;
   for (std::size_t i = 0; i < count; ++i) {
     next += from.rice(low);
-    if (next >= all_rows) corrupt();
+    if (next >= all_rows) damaged("a list is damaged");
     if (rows != nullptr) (*rows)[i] = static_cast<std::uint32_t>(next);
     if (!weighted_) {
       const std::uint32_t value = from.bits(1) == 0 ? 4 : other_value(from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the bytes of a term's list, block by block. The bytes may be anybody's: what comes out is always ascending rows
-// of the segment, or CorruptFile.
+// of the segment, or Damaged.
 #pragma once
 
 #include <array>

@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
+#include "postings/damaged.hpp"
 #include "postings/dictionary.hpp"
 #include "postings/lengths.hpp"
 #include "postings/list_reader.hpp"
@@ -39,8 +41,20 @@ struct Sizes {
 
 class Postings {
  public:
-  /// Throws CorruptFile unless the bytes are of the size that their header says. `keeper` keeps them.
-  Postings(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper);
+  /// Throws CorruptFile unless the bytes are of the size that their header says. `keeper` keeps them; `file` is where
+  /// they lie, if anywhere.
+  Postings(std::span<const std::byte> bytes, std::shared_ptr<const void> keeper, std::string file = {});
+
+  /// What f() gives, which reads these; where it finds them damaged, a CorruptFile with their file. Lists and terms are
+  /// looked at when they are needed, so that whoever reads them reads them so.
+  template <class F>
+  decltype(auto) named(F&& f) const {
+    try {
+      return f();
+    } catch (const Damaged& damage) {
+      name(damage);
+    }
+  }
 
   std::size_t rows() const noexcept { return header_.rows; }
   std::size_t entries() const noexcept { return header_.entries; }
@@ -59,10 +73,13 @@ class Postings {
   ListReader list(const TermPlace& place) const;
 
  private:
+  void parse();
+  [[noreturn]] void name(const Damaged& damage) const;
   const std::byte* take(std::size_t count, std::size_t each);
 
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> keeper_;
+  std::string file_;
   Header header_;
   std::size_t taken_ = sizeof(Header);
   Dictionary dictionary_;

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "base/error.hpp"
+#include "postings/damaged.hpp"
 
 namespace evidex::postings {
 
@@ -16,7 +16,7 @@ inline void append_varint(std::vector<std::byte>& to, std::uint64_t number) {
   to.push_back(static_cast<std::byte>(number));
 }
 
-/// Takes a number off the front. Throws CorruptFile where there is none.
+/// Takes a number off the front. Throws Damaged where there is none.
 inline std::uint64_t take_varint(std::span<const std::byte>& from) {
   std::uint64_t number = 0;
   for (unsigned shift = 0; shift < 64 && !from.empty(); shift += 7) {
@@ -25,7 +25,7 @@ inline std::uint64_t take_varint(std::span<const std::byte>& from) {
     number |= (byte & 0x7F) << shift;
     if (byte < 0x80) return number;
   }
-  throw CorruptFile("postings: a term is damaged; restore the file from a copy");
+  damaged("a term is damaged");
 }
 
 }  // namespace evidex::postings

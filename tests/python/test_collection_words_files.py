@@ -4,9 +4,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import tempfile
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +68,29 @@ def test_a_byte_that_was_flipped(folder: Path) -> None:
             asked_and_verified(folder)
         postings_file(folder).write_bytes(whole)
     asked_and_verified(folder)
+
+
+def test_what_is_damaged_is_named_whenever_it_is_found(folder: Path) -> None:
+    """Opening reads no list. Seen red with what terms, a search, and rewriting find passed on without a name."""
+    content = np.load(postings_file(folder))
+    found: dict[tuple[int, str], str] = {}
+    for at, step in product(range(0, len(content), 1 if LONG else 7), ("open", "search", "rewrite")):
+        other = content.copy()
+        other[at] ^= 255
+        with tempfile.TemporaryDirectory() as scratch:
+            copied = Path(shutil.copytree(folder, Path(scratch) / "kb"))
+            crafted(copied, other)
+            try:
+                with words(copied) as kb:
+                    if step == "search":
+                        said(kb, "the refund of thirty days within")
+                    elif step == "rewrite":
+                        kb.optimize()
+            except CorruptFile as error:
+                found[at, step] = str(error)
+    opened = {at for at, step in found if step == "open"}
+    assert opened and {step for at, step in found if at not in opened} == {"search", "rewrite"}
+    assert [error for error in found.values() if "/00000001/postings.npy: postings: " not in error] == []
 
 
 def test_a_file_that_was_cut_or_is_longer(folder: Path) -> None:

@@ -36,6 +36,10 @@ def arrays(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.npy"))
 
 
+def files(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in arrays(folder)}
+
+
 def lengths(size: int, sample: int) -> list[int]:
     """All of them in the long run, otherwise some."""
     if LONG:
@@ -78,6 +82,28 @@ def test_each_byte_of_an_arrays_elements(made: Path) -> None:
         attacks += [(f"{name} byte {at}", flipped(name, at, at % 8)) for at in range(128, len(whole))]
     attacks = attacks if LONG else attacks[::13]
     assert problems(made, attacks, lambda outcome, _: outcome.get("verify", outcome["open"]) == "CorruptFile") == []
+
+
+@pytest.mark.parametrize("work", ["optimize", "compact", "erase"])
+def test_what_is_damaged_is_not_copied(made: Path, work: str) -> None:
+    """A copy has a digest of its own: verify() would find it sound. Seen red without a look at them before copying."""
+    refused = set()
+    for name in arrays(made):
+        folder = copied(made, made.with_name("damaged"))
+        flipped(name, (made / name).stat().st_size - 1)(folder)
+        before = files(folder)
+        try:
+            collection = opened(folder, "rw")
+        except CorruptFile:
+            continue  # found by opening
+        file = name.split("/")[-1]
+        with collection, pytest.raises(CorruptFile, match=file):
+            getattr(collection, work)(*((TENANT, "d2") if work == "erase" else ()))
+        assert files(folder) == before
+        with opened(folder) as again, pytest.raises(CorruptFile, match=file):
+            again.verify()
+        refused.add(file)
+    assert {"ids.npy", "postings.npy"} <= refused and refused & {"vectors.npy", "facts.npy"}
 
 
 def test_elements_of_all_kinds(made: Path) -> None:

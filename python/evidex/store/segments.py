@@ -214,10 +214,7 @@ class FolderSegments:
         path = self._path_beside(stored, _POSTINGS)
         size = npy.size(path)
         npy.check(path, np.dtype(np.uint8), (size,))
-        try:
-            postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
-        except CorruptFile as error:
-            raise CorruptFile(f"{path}: {error}") from error
+        postings = _core.Postings.mapped(path, npy.HEADER_BYTES, size)
         if postings.rows != stored.rows or postings.weighted != weighted:
             kind = "vectors" if weighted else "text"
             raise CorruptFile(

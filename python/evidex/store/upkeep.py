@@ -42,8 +42,14 @@ class Upkeep:
             view: The newest one.
             ranks: Place in the new order of each rule, by its number in the catalog.
             progress: Called with rows written and rows in all.
+
+        Raises:
+            CorruptFile: For a segment that is not what was written. Copies get digests of their own, so damage that is
+                copied would not be found any more.
         """
         with self._catalog.changing():
+            for stored in living_segments(self._catalog):
+                self._segments.verify(stored)
             generation = self._catalog.counter("generation") + 1
             places = self._catalog.all(
                 "SELECT places.rowid, revision, segment, first, died, documents.rule, rows FROM places "

@@ -170,6 +170,10 @@ class CollectionWriter(CollectionReader):
 
         Args:
             progress: Called with rows written and rows in all.
+
+        Raises:
+            CorruptFile: If a file is not what was written: it is checked before its rows are copied. Nothing is
+                changed then.
         """
         with self._writing():
             self.refresh()  # a call before may have been interrupted after its transaction
@@ -180,7 +184,7 @@ class CollectionWriter(CollectionReader):
     def compact(self, *, progress: Progress | None = None) -> None:
         """Drops retired revisions, for good, and gives their memory back; what a snapshot or reader pins stays.
 
-        Arguments are those of :meth:`optimize`, which this does too.
+        Arguments and errors are those of :meth:`optimize`, which this does too.
         """
         with self._writing():
             self.refresh()
@@ -200,6 +204,7 @@ class CollectionWriter(CollectionReader):
             LockHeld: If a snapshot or another process still reads a state that shows it, or files that have it. In a
                 guarded collection nobody can read it then, not even from that state; in an open one only from that
                 state. The message says what to call when they have let go: this again, or :meth:`compact`.
+            CorruptFile: As :meth:`optimize`; nobody can read it then.
         """
         with self._writing():
             owner = self._tenant(tenant)
