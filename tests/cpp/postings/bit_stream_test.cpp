@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers of bits come back in their order, whatever they are mixed with, and take the bits that were promised.
 //
-// Seen red with: a low bit of a gap lost, a byte counted as unread of which bits were read, no look at the end, bits of a
-// byte kept that has no room in the register.
+// Seen red with: a low bit of a gap lost, a byte counted as unread of which bits were read, no look at the end, bits of
+// a byte kept that has no room in the register.
 #include "postings/bit_stream.hpp"
 
 #include <bit>

@@ -3,7 +3,8 @@
 //
 // P1. Seen red with: bits beyond `rows` left set by the constructor, the first block's words not cut
 // at `begin` in for_each_word, `&` taking the longer of two masks, select() keeping the word's highest
-// bit in place of its lowest, next_used() looking at words of the region before `begin`, or passing the one it begins at.
+// bit in place of its lowest, next_used() looking at words of the region before `begin`, or passing the one it begins
+// at.
 #include "search/bitmask.hpp"
 
 #include <algorithm>
