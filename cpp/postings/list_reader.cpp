@@ -32,7 +32,6 @@ ListReader::ListReader(std::span<const std::byte> list, std::size_t rows, bool w
     const std::size_t bytes = size_ % kBlock * sizeof(float);
     if (bytes > list.size()) damaged("a list is damaged");
     rest_values_ = list.last(bytes);
-    list = list.first(list.size() - bytes);
   }
   if (whole_ == 0) {
     rest_ = head;

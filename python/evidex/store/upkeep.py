@@ -35,6 +35,17 @@ class Upkeep:
         self._segments = segments
         self._publisher = publisher
 
+    def require_sound(self) -> None:
+        """To be called before rows are copied: copies get digests of their own, and would hide damage.
+
+        Reads the files in no transaction, since other reads wait for that.
+
+        Raises:
+            CorruptFile: For a segment that is not what was written.
+        """
+        for stored in living_segments(self._catalog):
+            self._segments.verify(stored)
+
     def rewrite(self, view: View, ranks: npt.NDArray[np.uint32], progress: Progress | None) -> None:
         """Lays rows under one rule side by side in new segments; rows of no revision that is kept are left out.
 
@@ -42,14 +53,8 @@ class Upkeep:
             view: The newest one.
             ranks: Place in the new order of each rule, by its number in the catalog.
             progress: Called with rows written and rows in all.
-
-        Raises:
-            CorruptFile: For a segment that is not what was written. Copies get digests of their own, so damage that is
-                copied would not be found any more.
         """
         with self._catalog.changing():
-            for stored in living_segments(self._catalog):
-                self._segments.verify(stored)
             generation = self._catalog.counter("generation") + 1
             places = self._catalog.all(
                 "SELECT places.rowid, revision, segment, first, died, documents.rule, rows FROM places "

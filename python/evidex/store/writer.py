@@ -177,6 +177,7 @@ class CollectionWriter(CollectionReader):
         """
         with self._writing():
             self.refresh()  # a call before may have been interrupted after its transaction
+            self._upkeep.require_sound()
             self._upkeep.rewrite(self._now(), self._stored_ranks(), progress)
             self.refresh()
             self._upkeep.sweep(self._least())
@@ -188,6 +189,7 @@ class CollectionWriter(CollectionReader):
         """
         with self._writing():
             self.refresh()
+            self._upkeep.require_sound()
             least = self._least()
             with self._catalog.changing():
                 self._upkeep.forget(least)
@@ -219,6 +221,7 @@ class CollectionWriter(CollectionReader):
                     f"{source!r} are still stored; {who} can read them. Close what reads it or let it refresh(), and "
                     "call erase again"
                 )
+            self._upkeep.require_sound()
             with self._catalog.changing():
                 self._upkeep.forget(least, number)
                 self._upkeep.rewrite(self._now(), self._stored_ranks(), None)
